@@ -1,0 +1,25 @@
+"""Places in a source text, as UTF-8 byte offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open range `[start, end)` of UTF-8 byte offsets into one source text.
+
+    Byte offsets are what both front ends speak (tree-sitter and TVM count UTF-8 bytes); lines and
+    columns, in whatever encoding a reader wants, are made from them by `SourceText` alone.
+    """
+
+    start: int
+    end: int
+
+    def contains(self, other: Span) -> bool:
+        """Tell whether `other` lies inside this span."""
+        return self.start <= other.start and other.end <= self.end
+
+    def overlaps(self, other: Span) -> bool:
+        """Tell whether the two spans share a byte, or are at the same empty place."""
+        return self.start < other.end and other.start < self.end or self == other
