@@ -1,0 +1,52 @@
+"""`tirx-lens`: one subcommand a module of this package, imported only when it is called for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+from tirx_lens import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Subcommand -> what it does. The module `tirx_lens.cli.NAME` holds `add_arguments(parser)` and
+# `run(arguments) -> int`, the exit code.
+COMMANDS = {
+    "check": "find synchronisation mistakes in TIRx kernels",
+    "cuda": "print the CUDA that a kernel becomes",
+    "rules": "list the rules, or explain one",
+    "server": "speak the Language Server Protocol on standard input and output",
+}
+
+FAILED = 2
+"""Exit code when tirx-lens itself, rather than what it looked at, is at fault."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `tirx-lens` with the given arguments and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="tirx-lens", description="Find the mistakes in TIRx kernels that TVM compiles silently."
+    )
+    parser.add_argument("--version", action="version", version=f"tirx-lens {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    called = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == called:
+            importlib.import_module(f"tirx_lens.cli.{name}").add_arguments(subparser)
+    arguments = parser.parse_args(words)
+    try:
+        return int(importlib.import_module(f"tirx_lens.cli.{arguments.command}").run(arguments))
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        sys.stderr.close()
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
