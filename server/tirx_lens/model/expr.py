@@ -1,0 +1,200 @@
+"""The expressions of a kernel model: what a guard compares, what an operation is given.
+
+Names are gone by the time an expression is in the model: the front end has replaced each by what
+it stands for (a constant, a host value, a scope id, a typed object), as TVM's own parser does.
+Equality ignores where an expression was written, so equal expressions mean equal values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.span import Span
+
+if TYPE_CHECKING:
+    from tirx_lens.model.objects import KernelObject
+
+NOWHERE = Span(0, 0)
+
+
+class Operator(Enum):
+    """The operators a guard or an index may use, by their Python spelling."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    FLOOR_DIVIDE = "//"
+    MODULO = "%"
+    POWER = "**"
+    LEFT_SHIFT = "<<"
+    RIGHT_SHIFT = ">>"
+    BIT_AND = "&"
+    BIT_OR = "|"
+    BIT_XOR = "^"
+    NEGATE = "-x"
+    INVERT = "~"
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+
+
+class IdKind(Enum):
+    """The scope ids of TIRx, by the function of `T` that declares each."""
+
+    CLUSTER = "cluster_id"
+    CTA = "cta_id"
+    CTA_IN_CLUSTER = "cta_id_in_cluster"
+    CTA_IN_PAIR = "cta_id_in_pair"
+    WARPGROUP = "warpgroup_id"
+    WARP = "warp_id"
+    WARP_IN_WARPGROUP = "warp_id_in_wg"
+    THREAD = "thread_id"
+    THREAD_IN_WARPGROUP = "thread_id_in_wg"
+    LANE = "lane_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Any expression; `span` is where it was written, or `NOWHERE`."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Expr):
+    """A value known from the text."""
+
+    value: int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Expr):
+    """A host value that is not known; the same symbol is the same value everywhere."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Id(Expr):
+    """One component of a scope id. `extents` are as declared, empty when left to TVM."""
+
+    kind: IdKind
+    extents: tuple[Expr, ...] = ()
+    component: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elect(Expr):
+    """`elect_sync()`: true in one lane of each warp. `site` tells two elections apart."""
+
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expr):
+    """An operator with its operands."""
+
+    operator: Operator
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Expr):
+    """`then if condition else otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Expr):
+    """A name of TVM's, spelled canonically: `T.cuda.cta_sync`, `Tx.wg.copy`, `lang.MBarrier`."""
+
+    dotted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Expr):
+    """A typed object of the kernel: a barrier, a pool, a buffer."""
+
+    target: KernelObject
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Expr):
+    """A tuple or list with known items."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Expr):
+    """`base.name`, where the member is not itself known."""
+
+    base: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Expr):
+    """`base[index]`, where the item is not itself known: a load from a buffer, say."""
+
+    base: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A call whose value is not known."""
+
+    callee: Expr
+    arguments: tuple[Expr, ...] = ()
+    keywords: tuple[tuple[str, Expr], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Expr):
+    """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage."""
+
+    name: str
+    declared: int
+    uniform: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Expr):
+    """What the front end could not read, with the reason in a few words."""
+
+    reason: str
+
+
+def is_host(expr: Expr) -> bool:
+    """Tell whether the value is the host's: fixed when the kernel is built, the same in every thread."""
+    match expr:
+        case Const() | Symbol():
+            return True
+        case Apply(operands=operands):
+            return all(map(is_host, operands))
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return is_host(condition) and is_host(then) and is_host(otherwise)
+        case Sequence(items=items):
+            return all(map(is_host, items))
+        case _:
+            return False
+
+
+def constant_int(expr: Expr | None) -> int | None:
+    """Return the value of an integer constant, else None. A bool is no integer here."""
+    if isinstance(expr, Const) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
+        return expr.value
+    return None

@@ -1,0 +1,166 @@
+"""A kernel as a structured program: what every rule, the worksheet and the simulator read.
+
+Both front ends make this model. Statements keep the source's structure; `T.inline` bodies stand at
+their call sites, with the call sites in `stack`, outermost first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tirx_lens.model.expr import Expr, Id
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
+
+
+class Op(Enum):
+    """What an operation does, whatever version of TVM spelled it."""
+
+    CTA_SYNC = "CTA-wide barrier"
+    CLUSTER_SYNC = "cluster-wide barrier"
+    WARPGROUP_SYNC = "warpgroup barrier"
+    NAMED_BARRIER = "named barrier"
+    BARRIER_INIT = "barrier init"
+    MBARRIER_INIT = "raw mbarrier init"
+    BARRIER_WAIT = "barrier wait"
+    BARRIER_ARRIVE = "barrier arrive"
+    FENCE = "fence"
+    POOL_ALLOC = "pool allocation"
+    POOL_COMMIT = "pool commit"
+    POOL_MOVE = "pool rewind"
+    CONSTRUCT = "construction"
+    OTHER = "other operation"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation that the kernel executes, or that builds it (allocations, constructions).
+
+    `name` is the canonical name: `T.cuda.cta_sync`, `T.ptx.mbarrier.init.shared.b64`, `init`.
+    `span` is the call, `statement` the whole statement it stands in, `stack` the call sites of the
+    `T.inline` functions around it. `receiver` is the object whose method it is, and `created` the
+    object it makes.
+    """
+
+    op: Op
+    name: str
+    span: Span
+    statement: Span
+    receiver: KernelObject | None = None
+    created: KernelObject | None = None
+    arguments: tuple[Expr, ...] = ()
+    keywords: tuple[tuple[str, Expr], ...] = ()
+    stack: tuple[Span, ...] = ()
+
+    def argument(self, position: int, keyword: str) -> Expr | None:
+        """Return an argument by its position or its keyword."""
+        for name, value in self.keywords:
+            if name == keyword:
+                return value
+        return self.arguments[position] if position < len(self.arguments) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements in order, with the span of the block in the source."""
+
+    statements: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`if condition: then else: orelse`; an `elif` is a branch alone in `orelse`."""
+
+    condition: Expr
+    condition_span: Span
+    then: Block
+    orelse: Block
+    span: Span
+
+
+class LoopKind(Enum):
+    """How a loop is written."""
+
+    FOR = "for"
+    WHILE = "while"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop. `control` is the iterable of a `for` or the condition of a `while`."""
+
+    kind: LoopKind
+    control: Expr
+    body: Block
+    span: Span
+    header: Span
+
+
+class ExitKind(Enum):
+    """How control leaves the block."""
+
+    RETURN = "return"
+    BREAK = "break"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """`return`, `break` or `continue`, of every thread that gets here."""
+
+    kind: ExitKind
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """The body of a `T.inline` function at a call site; its `return` does not leave the kernel."""
+
+    name: str
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A statement that executes nothing the model speaks of: a binding, a store, a docstring."""
+
+    span: Span
+
+
+Statement: TypeAlias = "Operation | Branch | Loop | Exit | Inlined | Other | Block"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something the front end could not understand: it makes rules silent, never wrong."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One TVMScript kernel.
+
+    `builder` is the host function around it, if any; `scope_ids` are all declarations, in order;
+    `span` is the whole definition, `name_span` its name.
+    """
+
+    name: str
+    span: Span
+    name_span: Span
+    body: Block
+    scope_ids: tuple[Id, ...]
+    builder: str | None = None
+    problems: tuple[Problem, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """What one source text holds."""
+
+    kernels: tuple[Kernel, ...] = ()

@@ -1,0 +1,55 @@
+"""The typed objects of a kernel: barriers, pools, pipelines, schedulers, buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.span import Span
+
+
+class ObjectKind(Enum):
+    """What an object is; the value is what a message calls it."""
+
+    MBARRIER = "mbarrier"
+    TMA_BARRIER = "TMA barrier"
+    TCGEN05_BARRIER = "tcgen05 barrier"
+    PIPELINE = "pipeline"
+    PIPELINE_STATE = "pipeline state"
+    SMEM_POOL = "SMEM pool"
+    TMEM_POOL = "TMEM pool"
+    SCHEDULER = "tile scheduler"
+    WARP_ROLE = "warp role"
+    WARPGROUP_ROLE = "warpgroup role"
+    BUFFER = "buffer"
+
+
+BARRIERS = frozenset({ObjectKind.MBARRIER, ObjectKind.TMA_BARRIER, ObjectKind.TCGEN05_BARRIER})
+"""The kinds that wrap mbarrier words and have `init`, `wait` and `arrive`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelObject:
+    """One object. Two are equal when they come from the same construction (`serial`).
+
+    `name` is the variable it was first bound to (`full`, `pipe.empty`), or what constructed it.
+    `span` is the constructing call; `arguments` and `keywords` are what it was given.
+    """
+
+    serial: int
+    kind: ObjectKind = field(compare=False)
+    name: str = field(compare=False)
+    span: Span = field(compare=False)
+    class_name: str = field(compare=False, default="")
+    arguments: tuple[Expr, ...] = field(compare=False, default=())
+    keywords: tuple[tuple[str, Expr], ...] = field(compare=False, default=())
+
+    def argument(self, position: int, keyword: str) -> Expr | None:
+        """Return a constructor argument by its position or its keyword."""
+        for name, value in self.keywords:
+            if name == keyword:
+                return value
+        return self.arguments[position] if position < len(self.arguments) else None
