@@ -1,0 +1,69 @@
+/** The extension's settings, read once into a plain value. */
+import * as os from "node:os";
+import * as vscode from "vscode";
+import { expand } from "./paths";
+
+export const SECTION = "tirx-lens";
+
+export type Notifications = "off" | "onError" | "onWarning" | "always";
+
+export interface Settings {
+  readonly enable: boolean;
+  /** A program and its arguments; empty where the user named none. */
+  readonly interpreter: readonly string[];
+  readonly importStrategy: "useBundled" | "fromEnvironment";
+  /** A `tirx-lens` program to run in place of the bundled server; empty for none. */
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly logLevel: string;
+  readonly select: readonly string[];
+  readonly ignore: readonly string[];
+  readonly arch: string;
+  /** Seconds. */
+  readonly timeLimit: number;
+}
+
+/** Settings that take effect without starting the server anew. */
+const LIVE = [`${SECTION}.showNotifications`, `${SECTION}.trace.server`];
+
+/**
+ * Read the settings as they stand. In an untrusted workspace VS Code itself leaves out what the
+ * workspace says about those listed under `restrictedConfigurations`.
+ */
+export function readSettings(): Settings {
+  const configuration = vscode.workspace.getConfiguration(SECTION);
+  const variables = {
+    home: os.homedir(),
+    workspaceFolder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath,
+    environment: process.env,
+  };
+  const text = (name: string): string => expand(configuration.get<string>(name, ""), variables);
+  const list = (name: string): readonly string[] => configuration.get<string[]>(name, []);
+  return {
+    enable: configuration.get("enable", true),
+    interpreter: list("interpreter")
+      .map((word) => expand(word, variables))
+      .filter((word) => word !== ""),
+    importStrategy: configuration.get("importStrategy", "useBundled"),
+    path: text("path"),
+    args: list("args").map((word) => expand(word, variables)),
+    logLevel: configuration.get("logLevel", "info"),
+    select: list("select"),
+    ignore: list("ignore"),
+    arch: configuration.get("build.arch", "sm_100a"),
+    timeLimit: configuration.get("build.timeLimit", 60),
+  };
+}
+
+export function notificationLevel(): Notifications {
+  return vscode.workspace.getConfiguration(SECTION).get("showNotifications", "onWarning");
+}
+
+/** Tell whether a change of configuration needs the server started anew. */
+export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
+  if (!event.affectsConfiguration(SECTION)) {
+    return false;
+  }
+  const names = Object.keys(vscode.workspace.getConfiguration(SECTION)).map((n) => `${SECTION}.${n}`);
+  return names.some((name) => !LIVE.some((live) => live.startsWith(name)) && event.affectsConfiguration(name));
+}
