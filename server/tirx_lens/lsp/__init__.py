@@ -1,0 +1,1 @@
+"""The language server: translation between LSP and the rest, nothing else."""

@@ -1,0 +1,68 @@
+"""Findings as the diagnostics an editor shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from tirx_lens.lsp.documents import lsp_range
+from tirx_lens.model.finding import Finding, Severity
+from tirx_lens.rules.urls import rule_url
+
+if TYPE_CHECKING:
+    from tirx_lens.lsp.documents import Document
+    from tirx_lens.model.source import Encoding
+
+SOURCE = "tirx-lens"
+
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFORMATION: types.DiagnosticSeverity.Information,
+    Severity.HINT: types.DiagnosticSeverity.Hint,
+}
+
+
+def to_diagnostic(
+    finding: Finding, index: int, document: Document, encoding: Encoding
+) -> types.Diagnostic:
+    """Translate the `index`th finding of a version of a document.
+
+    `data` is what leads from the diagnostic back to the finding and so to its fix.
+    """
+    source = document.source
+    return types.Diagnostic(
+        range=lsp_range(source, finding.span.start, finding.span.end, encoding),
+        message=finding.message,
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code,
+        code_description=types.CodeDescription(rule_url(finding.code, finding.name)),
+        source=SOURCE,
+        related_information=[
+            types.DiagnosticRelatedInformation(
+                types.Location(
+                    document.uri,
+                    lsp_range(source, related.span.start, related.span.end, encoding),
+                ),
+                related.message,
+            )
+            for related in finding.related
+        ]
+        or None,
+        data={"version": document.version, "finding": index},
+    )
+
+
+def publication(
+    document: Document, findings: tuple[Finding, ...], encoding: Encoding
+) -> types.PublishDiagnosticsParams:
+    """Make the publication of all findings of one version of a document."""
+    return types.PublishDiagnosticsParams(
+        uri=document.uri,
+        version=document.version,
+        diagnostics=[
+            to_diagnostic(finding, index, document, encoding)
+            for index, finding in enumerate(findings)
+        ],
+    )

@@ -1,0 +1,190 @@
+"""The messages of this server beyond the Language Server Protocol, and their JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CUDA = "tirxLens/cuda"
+"""Request: the CUDA that a kernel of an open document becomes."""
+
+DID_GRANT_TRUST = "tirxLens/didGrantTrust"
+"""Notification of the client's: the user trusts the workspace from now on."""
+
+STATUS = "tirxLens/status"
+"""Notification of the server's: what it is doing, and with which interpreter and TVM."""
+
+
+class MalformedMessageError(ValueError):
+    """The parameters of a message are not of the shape they must have; the text says which."""
+
+
+@attrs.define
+class RawRequest:
+    """A request whose parameters stay the JSON they came as.
+
+    pygls turns the parameters of requests it does not know into named tuples, and so renames every
+    key that is no Python identifier.
+    """
+
+    id: int | str
+    method: str
+    params: Any
+    jsonrpc: str
+
+
+@dataclass(frozen=True, slots=True)
+class CudaParams:
+    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name."""
+
+    uri: str
+    line: int | None = None
+    column: int | None = None
+    builder: str | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, params: object) -> CudaParams:
+        """Read the parameters; raises `MalformedMessageError`."""
+        uri = _at(_at(params, "textDocument"), "uri")
+        if not isinstance(uri, str):
+            raise MalformedMessageError("textDocument.uri must be a string")
+        position = _at(params, "position")
+        line, column = _at(position, "line"), _at(position, "character")
+        if position is not None and not (isinstance(line, int) and isinstance(column, int)):
+            raise MalformedMessageError("position must hold the numbers line and character")
+        builder = _at(params, "builder")
+        if builder is not None and not isinstance(builder, str):
+            raise MalformedMessageError("builder must be a string")
+        arguments = _at(params, "arguments") or {}
+        if not isinstance(arguments, dict):
+            raise MalformedMessageError("arguments must be an object of names and values")
+        written = {}
+        for name, value in arguments.items():
+            if not isinstance(value, (str, int, float, bool)):
+                raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
+            written[name] = value if isinstance(value, str) else repr(value)
+        return cls(uri, line, column, builder, written)
+
+
+def _at(value: object, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cuda:
+    """The CUDA of one kernel. `map` is empty until builds carry line maps."""
+
+    title: str
+    text: str
+    kernel: str
+    builder: str
+    arguments: Mapping[str, str]
+    tvm_version: str
+    target: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        return {
+            "kind": "cuda",
+            "title": self.title,
+            "text": self.text,
+            "kernel": self.kernel,
+            "builder": self.builder,
+            "arguments": dict(self.arguments),
+            "tvmVersion": self.tvm_version,
+            "target": self.target,
+            "map": [],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a builder, with the source text of its default."""
+
+    name: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedArguments:
+    """The builder has parameters that nothing gives a value."""
+
+    builder: str
+    parameters: tuple[Parameter, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        return {
+            "kind": "needArguments",
+            "builder": self.builder,
+            "parameters": [
+                {"name": parameter.name}
+                | ({} if parameter.default is None else {"default": parameter.default})
+                for parameter in self.parameters
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """The document has several builders and the position is in none of them."""
+
+    builders: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        return {"kind": "choose", "builders": list(self.builders)}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no CUDA. `line` and `column` are zero-based, in the client's units."""
+
+    message: str
+    detail: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        reply: dict[str, Any] = {"kind": "failed", "message": self.message, "detail": self.detail}
+        place = {"file": self.file, "line": self.line, "column": self.column}
+        return reply | {name: value for name, value in place.items() if value is not None}
+
+
+CudaReply = Cuda | NeedArguments | Choose | Failed
+
+
+class State(Enum):
+    """What the server is doing."""
+
+    READY = "ready"
+    BUILDING = "building"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What `tirxLens/status` says. `tvm_version` is None until a build has told it."""
+
+    state: State
+    interpreter: str
+    tvm_version: str | None = None
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters of the notification."""
+        return {
+            "state": self.state.value,
+            "interpreter": self.interpreter,
+            "tvmVersion": self.tvm_version,
+            "message": self.message,
+        }

@@ -1,0 +1,126 @@
+"""pygls's protocol, with our document store and an answer to every request, however malformed."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams, JsonRpcInvalidRequest
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+
+from tirx_lens.lsp import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from cattrs import Converter
+
+_log = logging.getLogger(__name__)
+
+
+class _Undecodable:
+    """Stands for a message that was answered, or logged, where it was decoded."""
+
+    jsonrpc = "2.0"
+
+
+class LensProtocol(LanguageServerProtocol):
+    """What differs from pygls 2.1.1.
+
+    - A request whose parameters do not decode gets an error reply; pygls sends none and its client
+      waits for ever. So does a request after `shutdown`.
+    - Open documents go to `server.documents` and not to pygls's workspace: see `Documents`.
+    - The parameters of our own messages stay plain JSON.
+    """
+
+    _server: Any
+
+    def get_message_type(  # type: ignore[override]  # pygls caches; there is nothing to cache
+        self, method: str
+    ) -> type[Any] | None:
+        """Return the class that a message with this method decodes to."""
+        if method == messages.CUDA:
+            return messages.RawRequest
+        return super().get_message_type(method)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Decode one JSON object, which may be a message or a part of one."""
+        if "jsonrpc" not in data:
+            return data
+        try:
+            return super().structure_message(data)
+        except Exception as error:
+            method, message_id = data.get("method"), data.get("id")
+            reason = _reason(error)
+            _log.error("could not decode the parameters of %r: %s", method, reason)
+            if "method" in data and isinstance(message_id, (int, str)):
+                invalid = JsonRpcInvalidParams(f"{method}: {reason}")
+                self._send_response(message_id, error=invalid.to_response_error())
+            return _Undecodable()
+
+    def handle_message(self, message: Any) -> None:
+        """Hand a decoded message to whoever handles its method."""
+        if isinstance(message, _Undecodable):
+            return
+        if not hasattr(message, "jsonrpc"):
+            _log.error("ignored what is no JSON-RPC message: a %s", type(message).__name__)
+            return
+        if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
+            refusal = JsonRpcInvalidRequest("the server was asked to shut down")
+            self._send_response(message.id, error=refusal.to_response_error())
+            return
+        super().handle_message(message)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(
+        self, params: types.DidOpenTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Store the document, then call the feature."""
+        self._server.documents.open(params.text_document)
+        yield from self._call_feature(types.TEXT_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: types.DidChangeTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Apply the changes, then call the feature."""
+        identifier = params.text_document
+        changed = self._server.documents.change(
+            identifier.uri, identifier.version, params.content_changes
+        )
+        if changed is None:
+            _log.warning("ignored a change of %s, which is not open", identifier.uri)
+            return
+        yield from self._call_feature(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(
+        self, params: types.DidCloseTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Call the feature, which forgets the document."""
+        yield from self._call_feature(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    def _call_feature(self, name: str, params: Any) -> Generator[Any, Any, None]:
+        if (feature := self.fm.features.get(name)) is not None:
+            yield feature, (params,), None
+
+
+def converter() -> Converter:
+    """Make the converter between JSON and messages, our own messages included."""
+    made: Converter = default_converter()  # type: ignore[no-untyped-call]
+    made.register_structure_hook(messages.RawRequest, _raw_request)
+    return made
+
+
+def _raw_request(data: dict[str, Any], _: type) -> messages.RawRequest:
+    return messages.RawRequest(data["id"], data["method"], data.get("params"), data["jsonrpc"])
+
+
+def _reason(error: BaseException) -> str:
+    """Return the innermost cause, which names the field; the outer ones name classes of ours."""
+    while (cause := error.__cause__) is not None:
+        error = cause
+    while nested := getattr(error, "exceptions", None):
+        error = nested[0]
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,106 @@
+"""When to analyse: at once when idle, the newest text next when busy, never a stale one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.analysis import Analysis
+    from tirx_lens.lsp.background import Background
+    from tirx_lens.lsp.documents import Document
+    from tirx_lens.model.finding import Finding
+    from tirx_lens.model.source import SourceText
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A version of a document and what was found in it."""
+
+    document: Document
+    findings: tuple[Finding, ...]
+
+
+class Schedule:
+    """Analyses documents in the background, one version of a document at a time.
+
+    A version submitted while another of its document is under way waits; of several, only the
+    newest is analysed. There is no delay by the clock.
+    """
+
+    def __init__(
+        self,
+        analyse: Callable[[SourceText], Analysis],
+        background: Background,
+        deliver: Callable[[Analysed], None],
+    ) -> None:
+        """`deliver` is called on the message loop, for the newest version of a document only."""
+        self._analyse = analyse
+        self._background = background
+        self._deliver = deliver
+        self._newest: dict[str, Document] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._done: dict[str, Analysed] = {}
+
+    def submit(self, document: Document) -> None:
+        """Have this version analysed, in place of any version not yet begun."""
+        self._newest[document.uri] = document
+        self._done.pop(document.uri, None)
+        if document.uri not in self._running:
+            self._running[document.uri] = asyncio.create_task(self._follow(document.uri))
+
+    def forget(self, uri: str) -> None:
+        """Deliver nothing more for a document."""
+        self._newest.pop(uri, None)
+        self._done.pop(uri, None)
+
+    async def newest(self, uri: str) -> Analysed | None:
+        """Return the analysis of the newest version, waiting for it; None if there will be none."""
+        while (task := self._running.get(uri)) is not None:
+            # Shielded: the editor may cancel whoever waits, which must not stop the analysis.
+            await asyncio.shield(task)
+        return self._done.get(uri)
+
+    def close(self) -> None:
+        """Stop following documents. A running analysis ends by itself, undelivered."""
+        self._newest.clear()
+        for task in self._running.values():
+            task.cancel()
+
+    async def _follow(self, uri: str) -> None:
+        try:
+            while (document := self._newest.get(uri)) is not None:
+                findings = await self._findings_in(document)
+                if self._newest.get(uri) is document:
+                    self._done[uri] = Analysed(document, findings)
+                    self._deliver(self._done[uri])
+                    return
+        except Exception as error:  # one that could not be delivered must not stop the next
+            _log.exception("could not report on %s: %s: %s", uri, type(error).__name__, error)
+        finally:
+            self._running.pop(uri, None)
+
+    async def _findings_in(self, document: Document) -> tuple[Finding, ...]:
+        if not mentions_tirx(document.source):
+            return ()
+        try:
+            analysis = await self._background.run(lambda: self._analyse(document.source))
+        except Exception as error:
+            _log.exception(
+                "could not analyse %s: %s: %s", document.uri, type(error).__name__, error
+            )
+            return ()
+        for code, reason in analysis.failures:
+            _log.error("%s failed on %s: %s", code, document.uri, reason)
+        return analysis.findings
+
+
+def mentions_tirx(source: SourceText) -> bool:
+    """Tell whether a text can hold a TIRx kernel at all: most Python files never say the word."""
+    return "tirx" in source.text

@@ -1,0 +1,266 @@
+"""The language server: which message leads where."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from tirx_lens import __version__
+from tirx_lens.lsp import actions, edits, messages, protocol
+from tirx_lens.lsp.background import Background
+from tirx_lens.lsp.cuda import CudaService
+from tirx_lens.lsp.diagnostics import publication
+from tirx_lens.lsp.documents import Document, Documents
+from tirx_lens.lsp.logs import ClientLog
+from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
+from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.model.source import Encoding, SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.analysis import Analysis, Selection
+    from tirx_lens.lsp.cuda import CompilerFactory
+
+    Analyse = Callable[[SourceText, Selection], Analysis]
+
+_log = logging.getLogger(__name__)
+
+
+class LensServer(LanguageServer):
+    """One session with one editor. All it holds can be made again from the open documents."""
+
+    protocol: protocol.LensProtocol
+
+    def __init__(self, analyse: Analyse, compilers: CompilerFactory) -> None:
+        super().__init__(
+            "tirx-lens",
+            __version__,
+            protocol_cls=protocol.LensProtocol,
+            converter_factory=protocol.converter,
+            max_workers=1,  # the reader of standard input; nothing of ours runs on pygls's pool
+        )
+        self.documents = Documents()
+        self.settings = Settings()
+        self.background = Background()
+        self.schedule = Schedule(self._analyse_selected, self.background, self._publish)
+        self.cuda = CudaService(self, compilers)
+        self.was_asked_to_shut_down = False
+        self._analyse = analyse
+        self._shown: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def client(self) -> actions.Client:
+        """Return what code actions need to know of the client."""
+        capabilities = self.client_capabilities
+        return actions.Client(
+            self.documents.encoding,
+            versioned=edits.supports_versions(capabilities),
+            resolves=edits.resolves_edits(capabilities),
+        )
+
+    def begin(self, params: types.InitializeParams) -> None:
+        """Take what the client says of itself before the reply to `initialize`."""
+        encoding = self.workspace.position_encoding
+        self.documents.encoding = Encoding(getattr(encoding, "value", encoding))
+        log = logging.getLogger("tirx_lens")
+        log.addHandler(ClientLog(self, asyncio.get_running_loop()))
+        options = params.initialization_options
+        if isinstance(options, dict):
+            self.cuda.is_trusted = options.get("trusted") is True
+            self.configure(options.get("settings"))
+        if params.process_id is not None:
+            self.keep(asyncio.create_task(self._end_with(params.process_id)))
+
+    def configure(self, values: object) -> None:
+        """Take new settings. One that is not valid stays at its default, and the log says so."""
+        read = read_settings(values)
+        for sentence in read.refused:
+            _log.warning("%s", sentence)
+        if read.settings == self.settings:
+            return
+        self.settings = read.settings
+        self.cuda.settings_changed()
+        for document in self.documents:
+            self.look_at(document)
+
+    def look_at(self, document: Document) -> None:
+        """Have a version of a document analysed and its findings published."""
+        if not document.is_python:
+            return
+        if self.settings.enable:
+            self.schedule.submit(document)
+        else:
+            self.schedule.forget(document.uri)
+            self._publish(Analysed(document, ()))
+
+    def close_document(self, uri: str) -> None:
+        """Forget a document and take its diagnostics off the screen."""
+        document = self.documents.close(uri)
+        self.schedule.forget(document.uri if document else uri)
+        if document is not None and document.is_python:
+            self._shown.pop(document.uri, None)
+            self.text_document_publish_diagnostics(
+                publication(document, (), self.documents.encoding)
+            )
+
+    async def actions_for(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        """Return the code actions for a range of the newest version of a document."""
+        document = self.documents.get(params.text_document.uri)
+        analysed = await self.schedule.newest(document.uri) if document else None
+        if analysed is None or not analysed.findings:
+            return None
+        found = actions.code_actions(analysed, params, self.client)
+        if self.client.resolves or not any(map(actions.needs_edit, found)):
+            return found
+        text = await self._fixed_text(analysed.document)
+        return [
+            actions.fix_all(action, analysed.document, text, self.client)
+            if actions.needs_edit(action)
+            else action
+            for action in found
+        ]
+
+    async def resolve(self, action: types.CodeAction) -> types.CodeAction:
+        """Make the edit of a fix-all action, for the text as it is now."""
+        document = self.documents.get(actions.document_of(action) or "")
+        if document is None or not actions.needs_edit(action):
+            return action
+        text = await self._fixed_text(document)
+        return actions.fix_all(action, document, text, self.client)
+
+    def notify_status(self, status: messages.Status) -> None:
+        """Tell the client what the server is doing."""
+        self.protocol.notify(messages.STATUS, status.to_json())
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Hold on to a task until it ends; the loop itself holds tasks weakly."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log what went wrong between pygls and a handler; pygls would open a window on it."""
+        _log.error("%s: %s", source.__name__, error)
+
+    def end(self) -> None:
+        """Stop all work under way."""
+        self.schedule.close()
+        self.background.close()
+        self.cuda.close()
+        for task in self._tasks:
+            task.cancel()
+        logger = logging.getLogger("tirx_lens")
+        for handler in [h for h in logger.handlers if isinstance(h, ClientLog)]:
+            logger.removeHandler(handler)
+
+    def _analyse_selected(self, source: SourceText) -> Analysis:
+        return self._analyse(source, self.settings.selection)
+
+    async def _fixed_text(self, document: Document) -> str:
+        from tirx_lens.fixes import apply_safe_fixes
+
+        fixed = await self.background.run(
+            lambda: apply_safe_fixes(document.source, self._analyse_selected)
+        )
+        return fixed.text
+
+    def _publish(self, analysed: Analysed) -> None:
+        document, findings = analysed.document, analysed.findings
+        shown = self._shown.get(document.uri)
+        if shown == 0 and not findings and not mentions_tirx(document.source):
+            return  # a Python file like most: said once that there is nothing
+        self._shown[document.uri] = len(findings)
+        self.text_document_publish_diagnostics(
+            publication(document, findings, self.documents.encoding)
+        )
+
+    async def _end_with(self, process_id: int) -> None:
+        await wait_for_end(process_id)
+        _log.warning("the editor's process %d has ended, so this server ends too", process_id)
+        self.end()
+        # The thread that reads standard input may be blocked in it for ever.
+        os._exit(0 if self.was_asked_to_shut_down else 1)
+
+
+def create_server(
+    analyse: Analyse | None = None, compilers: CompilerFactory | None = None
+) -> LensServer:
+    """Make a server that is not yet connected to anything.
+
+    `analyse` and `compilers` stand in for the real ones in tests.
+    """
+    server = LensServer(analyse or _analyse, compilers or (lambda: None))
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.begin(params)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        server.cuda.report_ready()
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(_: Any) -> None:
+        server.was_asked_to_shut_down = True
+        server.end()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        look_at_newest(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        look_at_newest(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        look_at_newest(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.close_document(params.text_document.uri)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=list(actions.KINDS), resolve_provider=True),
+    )
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction] | None:
+        return await server.actions_for(params)
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        return await server.resolve(action)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        if isinstance(params.settings, dict):
+            server.configure(params.settings.get(SECTION))
+
+    @server.feature(messages.CUDA)
+    async def cuda(params: Any) -> dict[str, Any]:
+        reply = await server.cuda.reply_to(params)
+        return reply.to_json()
+
+    @server.feature(messages.DID_GRANT_TRUST)
+    def did_grant_trust(_: Any) -> None:
+        server.cuda.grant_trust()
+
+    def look_at_newest(uri: str) -> None:
+        document = server.documents.get(uri)
+        if document is not None:
+            server.look_at(document)
+
+    return server
+
+
+def _analyse(source: SourceText, selection: Selection) -> Analysis:
+    from tirx_lens.analysis import analyse  # loads the parser and the rules
+
+    return analyse(source, selection)

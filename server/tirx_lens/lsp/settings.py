@@ -1,0 +1,122 @@
+"""The settings a client sends, checked one by one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.analysis import Selection
+
+SECTION = "tirx-lens"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user chose. `interpreter` is an argv, `time_limit` is in seconds."""
+
+    interpreter: tuple[str, ...] = ()
+    arch: str | None = None
+    time_limit: float = 120.0
+    select: tuple[str, ...] = ("TX",)
+    ignore: tuple[str, ...] = ()
+    enable: bool = True
+
+    @property
+    def selection(self) -> Selection:
+        """Return which rules report."""
+        from tirx_lens.analysis import Selection  # only when first needed: it loads the rules
+
+        return Selection(self.select, self.ignore)
+
+    def command(self, *, trusted: bool) -> tuple[str, ...]:
+        """Return the argv of the interpreter that builds kernels.
+
+        A workspace nobody trusts has no say in which program that is.
+        """
+        return (self.interpreter if trusted else ()) or (sys.executable,)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRead:
+    """Settings, and a sentence for each value that was refused and so left as it was."""
+
+    settings: Settings
+    refused: tuple[str, ...] = ()
+
+
+def read_settings(values: object, defaults: Settings | None = None) -> SettingsRead:
+    """Read the object a client sends for the section `tirx-lens`. Unknown names are passed over."""
+    settings = defaults or Settings()
+    if values is None:
+        return SettingsRead(settings)
+    if not isinstance(values, dict):
+        return SettingsRead(settings, (f"the settings must be an object, not {_shown(values)}",))
+    refused = []
+    accepted: dict[str, Any] = {}
+    for name, (attribute, read) in _READERS.items():
+        value = values.get(name)
+        if value is None:
+            continue
+        try:
+            accepted[attribute] = read(value)
+        except ValueError as error:
+            kept = next(f.default for f in fields(Settings) if f.name == attribute)
+            kept = getattr(defaults, attribute) if defaults else kept
+            refused.append(
+                f"setting {SECTION}.{name} must be {error}, not {_shown(value)}; using {kept!r}"
+            )
+    return SettingsRead(replace(settings, **accepted), tuple(refused))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _argv(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,) if value.strip() else ()
+    if isinstance(value, list) and all(isinstance(word, str) and word for word in value):
+        return tuple(value)
+    raise ValueError("the path of a Python or a list of words")
+
+
+def _name(value: object) -> str | None:
+    if isinstance(value, str):
+        return value.strip() or None
+    raise ValueError("a string such as sm_100a")
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 86_400:
+        return float(value)
+    raise ValueError("a number of seconds above 0 and at most 86400")
+
+
+def _codes(value: object) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else value
+    if isinstance(words, list) and all(
+        isinstance(word, str) and word.startswith("TX") for word in words
+    ):
+        return tuple(words)
+    raise ValueError("a list of rule codes or prefixes such as TX102 or TX1")
+
+
+def _switch(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("true or false")
+
+
+_READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
+    "interpreter": ("interpreter", _argv),
+    "arch": ("arch", _name),
+    "timeLimit": ("time_limit", _seconds),
+    "select": ("select", _codes),
+    "ignore": ("ignore", _codes),
+    "enable": ("enable", _switch),
+}
