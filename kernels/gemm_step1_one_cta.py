@@ -96,7 +96,7 @@ def gemm(M, N, K):
                 acc_full.arrive(0)
 
         acc_full.wait(0, 0)
-        # The MMA was issued by another thread: order the TMEM loads behind its completion.
+        # Another thread issued the MMA: order the TMEM loads behind its completion.
         T.ptx.tcgen05.fence__after_thread_sync()
         acc_f32 = T.wg_reg_tile(BN)
         d_f16 = T.wg_reg_tile(BN, dtype="float16")

@@ -4,9 +4,9 @@ The kernel is the one in ``../gemm_step7_warp_specialized.py``. 0.27 replaced th
 ``T.ptx``; what changed here are the tcgen05 calls (keyword arguments instead of modifiers),
 the fences, ``T.ptx.elect_sync`` and ``T.ptx.cp_async.bulk.*``.
 
-Each job has threads of its own that loop over the same tiles at their own pace, and barriers are all
-that connects them: loads of the next tile run while the tensor core works on this one, and
-the tensor core starts on the next tile as soon as the accumulator has been read out.
+Each job has threads of its own that loop over the same tiles at their own pace, and barriers
+are all that connects them: loads of the next tile run while the tensor core works on this
+one, and the tensor core starts on the next tile as soon as the accumulator has been read out.
 
 A is M × K, B is N × K, D is M × N. One CTA computes tiles of 128 × 128, 64 of K at a time.
 
