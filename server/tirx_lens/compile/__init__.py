@@ -1,0 +1,1 @@
+"""Building kernels: ask a worker in the user's kernel environment, remember what it gave."""

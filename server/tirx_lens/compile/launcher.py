@@ -1,0 +1,46 @@
+"""How a worker process comes to run: the seam between the client and a machine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+
+class LaunchError(Exception):
+    """A worker could not be started. The text is a sentence for the user, `detail` adds to it."""
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class Launcher(ABC):
+    """Starts `python -c BOOTSTRAP` somewhere, with pipes to its standard streams.
+
+    A launcher decides where: on this machine, at the far end of ssh, behind a scheduler's command.
+    It builds an argument list and never a shell command of its own.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What messages call the place: an interpreter's path, a host."""
+
+    @abstractmethod
+    async def start(self, bootstrap: str) -> Process:
+        """Start the process and return it, its three standard streams piped. Raises LaunchError."""
+
+    @abstractmethod
+    def explain(self, exit_code: int | None, errors: str) -> LaunchError:
+        """Say why a process that ended before it was a worker did so.
+
+        `exit_code` is None where it is still running but sent something else; `errors` is the end
+        of its standard error.
+        """
+
+    @abstractmethod
+    def kill(self, process: Process) -> None:
+        """End the process, and what it started, at once."""

@@ -1,0 +1,87 @@
+"""The launcher for an interpreter on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tirx_lens.compile.launcher import Launcher, LaunchError
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+ADVICE = "choose the Python interpreter that your kernels run with"
+
+
+class LocalLauncher(Launcher):
+    """Runs the worker in the interpreter at a path, or of a name on PATH."""
+
+    def __init__(self, interpreter: str) -> None:
+        self._interpreter = interpreter
+
+    @property
+    def name(self) -> str:
+        """The interpreter, as the user gave it."""
+        return self._interpreter
+
+    async def start(self, bootstrap: str) -> Process:
+        """Start the interpreter. Raises LaunchError where it is missing or cannot be run."""
+        if sys.platform == "win32":
+            raise LaunchError("Building kernels needs Linux or macOS: TVM's CUDA build is there")
+        program = self._resolve()
+        try:
+            return await asyncio.create_subprocess_exec(
+                program,
+                "-c",
+                bootstrap,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                limit=1 << 20,
+            )
+        except OSError as error:
+            raise LaunchError(
+                f"{self._interpreter} cannot be run ({error.strerror}): {ADVICE}"
+            ) from error
+
+    def explain(self, exit_code: int | None, errors: str) -> LaunchError:
+        """Say what the program did in place of starting the worker."""
+        did = "sent something else" if exit_code is None else f"ended with exit code {exit_code}"
+        return LaunchError(
+            f"{self._interpreter} is not a working Python interpreter, it {did}: {ADVICE}",
+            detail=errors,
+        )
+
+    def kill(self, process: Process) -> None:
+        """Kill the worker's process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def _resolve(self) -> str:
+        if not self._interpreter.strip() or "\0" in self._interpreter:
+            raise LaunchError(f"No Python interpreter is set: {ADVICE}")
+        path = Path(self._interpreter).expanduser()
+        if len(path.parts) == 1:
+            found = shutil.which(self._interpreter)
+            if found is None:
+                raise LaunchError(f"There is no {self._interpreter!r} on PATH: {ADVICE}")
+            return found
+        try:
+            if not path.exists():
+                raise LaunchError(f"There is no interpreter at {self._interpreter}: {ADVICE}")
+            if path.is_dir():
+                raise LaunchError(f"{self._interpreter} is a directory: {ADVICE}")
+        except OSError as error:
+            raise LaunchError(
+                f"{self._interpreter} cannot be read ({error.strerror}): {ADVICE}"
+            ) from error
+        if not os.access(path, os.X_OK):
+            raise LaunchError(f"{self._interpreter} is not executable: {ADVICE}")
+        return str(path)

@@ -1,0 +1,70 @@
+"""One build, in a process of its own: import, call the builder, compile each kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .builder import Kernel, find_kernels
+from .compile import compile_kernel, quicken_parser
+from .failures import BuildError, Place, diagnose, short_name
+from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
+from .module import import_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .sources import SourceTree
+
+
+def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], None]) -> BuildResult:
+    """Build what is asked for. Never raises for anything the user's code or TVM does."""
+    try:
+        tree.write()
+    except OSError as error:
+        return _failed(
+            BuildDiagnostic(
+                Severity.ERROR,
+                Stage.WORKER,
+                f"The sources cannot be copied to {tree.root}: {error.strerror or error}",
+            )
+        )
+    quicken_parser()
+    entry = short_name(request.entry)
+    progress(f"importing {entry}")
+    try:
+        module = import_entry(tree, request.entry, request.search_paths)
+    except BaseException as error:
+        return _failed(diagnose(error, Stage.IMPORT, f"Importing {entry}", tree))
+    progress(f"building {request.builder or request.kernel or entry}")
+    try:
+        kernels = find_kernels(module, request, tree)
+    except BuildError as failure:
+        return _failed(failure.diagnostic)
+    except BaseException as error:
+        return _failed(diagnose(error, Stage.BUILDER, f"Reading {entry}", tree))
+    results: list[KernelResult] = []
+    diagnostics: list[BuildDiagnostic] = []
+    for kernel in kernels:
+        progress(f"compiling {kernel.name}")
+        try:
+            results.append(compile_kernel(kernel, request))
+        except BaseException as error:
+            diagnostics.append(
+                diagnose(
+                    error, Stage.COMPILE, f"Compiling {kernel.name}", tree, _where(kernel, tree)
+                )
+            )
+    return BuildResult(tuple(results), tuple(diagnostics))
+
+
+def _where(kernel: Kernel, tree: SourceTree) -> Place | None:
+    """Return where the kernel is defined, as far as its span tells."""
+    span = getattr(kernel.function, "span", None)
+    if span is None:
+        return None
+    original = tree.original(str(span.source_name.name))
+    return None if original is None else Place(original, int(span.line))
+
+
+def _failed(diagnostic: BuildDiagnostic) -> BuildResult:
+    return BuildResult(diagnostics=(diagnostic,))

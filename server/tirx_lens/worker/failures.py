@@ -1,0 +1,173 @@
+"""From an exception to the diagnostic a person reads: one sentence, the place, the whole story."""
+
+from __future__ import annotations
+
+import ast
+import re
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .messages import BuildDiagnostic, Frame, Severity, Stage
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .sources import SourceTree
+
+# What TVM's parser ends an error with: " --> file:line:column".
+_TVM_PLACE = re.compile(r"^\s*-->\s*(?P<file>.+):(?P<line>\d+):(?P<column>\d+)\s*$", re.MULTILINE)
+_FAULT_FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
+_LONGEST_MESSAGE = 300
+
+
+class BuildError(Exception):
+    """Carries a diagnostic that is already complete."""
+
+    def __init__(self, diagnostic: BuildDiagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the user's files; the column is 1-based, in characters, or unknown."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+
+def diagnose(
+    error: BaseException, stage: Stage, doing: str, tree: SourceTree, place: Place | None = None
+) -> BuildDiagnostic:
+    """Describe what an exception of the user's code or of TVM means.
+
+    `doing` completes "... raised ValueError": "importing gemm.py". `place` is where to point when
+    the exception itself names no line of the user's files.
+    """
+    if isinstance(error, BuildError):
+        return error.diagnostic
+    frames = user_frames(error.__traceback__, tree)
+    diagnostic = BuildDiagnostic(
+        Severity.ERROR,
+        stage,
+        _message(error, doing),
+        detail=tree.translate(
+            "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        ),
+        frames=frames,
+    )
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        original = tree.original(error.filename)
+        if original is not None:
+            return _at(diagnostic, Place(original, error.lineno or 1, error.offset or None))
+    if type(error).__name__ == "DiagnosticError":
+        return _of_tvm_parser(error, diagnostic, tree)
+    if isinstance(error, MemoryError):
+        diagnostic = replace(diagnostic, stage=Stage.LIMIT)
+    if place is None and frames:
+        place = Place(frames[-1].file, frames[-1].line, _column(error.__traceback__, tree))
+    return diagnostic if place is None else _at(diagnostic, place)
+
+
+def user_frames(trace: TracebackType | None, tree: SourceTree) -> tuple[Frame, ...]:
+    """Return the frames of a traceback that lie in the user's files, outermost first."""
+    frames = []
+    for summary in traceback.extract_tb(trace):
+        original = tree.original(summary.filename)
+        if original is not None and summary.lineno is not None:
+            end = getattr(summary, "end_lineno", None) or summary.lineno
+            frames.append(Frame(original, summary.lineno, end))
+    return tuple(frames)
+
+
+def fault_place(dump: str, tree: SourceTree) -> tuple[Frame, ...]:
+    """Return the user's frames of a stack that faulthandler printed, outermost first."""
+    frames = []
+    for match in _FAULT_FRAME.finditer(dump):
+        original = tree.original(match["file"])
+        if original is not None:
+            frames.append(Frame(original, int(match["line"]), int(match["line"])))
+    return tuple(reversed(frames))
+
+
+def definition_line(tree: SourceTree, original: str, line: int) -> int:
+    """Return the `def` line of the function whose code begins, decorators included, at `line`."""
+    for node in ast.walk(ast.parse(tree.text(original))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            if first == line:
+                return node.lineno
+    return line
+
+
+def first_sentence(text: str) -> str:
+    """Return the first line of a message, cut to a length that fits where editors show it."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    line = lines[0] if lines else ""
+    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _message(error: BaseException, doing: str) -> str:
+    said = first_sentence(str(error))
+    if isinstance(error, SyntaxError):
+        return f"Python cannot read this: {error.msg}"
+    if isinstance(error, SystemExit):
+        return f"{doing} called exit({'' if error.code is None else repr(error.code)})"
+    if isinstance(error, MemoryError):
+        return f"{doing} needs more memory than the limit allows"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{doing} needs the module {error.name!r}, which this interpreter does not have"
+    return f"{doing} raised {type(error).__name__}" + (f": {said}" if said else "")
+
+
+def _of_tvm_parser(
+    error: BaseException, diagnostic: BuildDiagnostic, tree: SourceTree
+) -> BuildDiagnostic:
+    text = str(error)
+    head = text.split("\n -->")[0].strip()
+    diagnostic = replace(
+        diagnostic,
+        stage=Stage.PARSE,
+        message=first_sentence(tree.translate(head.removeprefix("error:"))),
+        detail=tree.translate(text),
+    )
+    match = _TVM_PLACE.search(text)
+    original = tree.original(match["file"]) if match else None
+    if match and original is not None:
+        line = int(match["line"])
+        column = tree.character_column(original, line, int(match["column"]))
+        return _at(diagnostic, Place(original, line, column))
+    if diagnostic.frames:  # the parser stopped in a library's own T.inline
+        last = diagnostic.frames[-1]
+        return _at(diagnostic, Place(last.file, last.line))
+    return diagnostic
+
+
+def _at(diagnostic: BuildDiagnostic, place: Place) -> BuildDiagnostic:
+    frames = diagnostic.frames
+    if not frames or (frames[-1].file, frames[-1].line) != (place.file, place.line):
+        frames = (*frames, Frame(place.file, place.line, place.line))
+    return replace(diagnostic, file=place.file, line=place.line, column=place.column, frames=frames)
+
+
+def _column(trace: TracebackType | None, tree: SourceTree) -> int | None:
+    """Return the column (1-based, characters) of the innermost user frame, from Python 3.11 on."""
+    column = None
+    for summary in traceback.extract_tb(trace):
+        original = tree.original(summary.filename)
+        offset = getattr(summary, "colno", None)
+        if original is not None and summary.lineno is not None:
+            column = (
+                None
+                if offset is None
+                else tree.character_column(original, summary.lineno, offset + 1)
+            )
+    return column
+
+
+def short_name(path: str) -> str:
+    """Return the last part of a path, as messages name files."""
+    return Path(path).name

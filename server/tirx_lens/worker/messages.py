@@ -1,0 +1,171 @@
+"""What the two ends say to each other. Lines and columns are 1-based; columns count characters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - `codec` reads the annotations
+from dataclasses import dataclass, field
+from enum import Enum
+
+Scalar = int | float | str | bool | None
+"""What a builder's argument may be."""
+
+
+class Severity(Enum):
+    """Whether a diagnostic kept the kernel from being built."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Stage(Enum):
+    """How far a build had come."""
+
+    ENVIRONMENT = "environment"
+    """The interpreter, or the TVM in it."""
+    IMPORT = "import"
+    """Running the kernel's module."""
+    BUILDER = "builder"
+    """Finding and calling the builder."""
+    PARSE = "parse"
+    """TVM reading the TVMScript of the kernel."""
+    COMPILE = "compile"
+    """TVM lowering the function and printing its CUDA."""
+    LIMIT = "limit"
+    """A limit on time, memory or output."""
+    WORKER = "worker"
+    """The process that builds, or the pipe to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of the closure: its absolute path, and its text as the editor has it."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one build may use."""
+
+    time_seconds: float = 120.0
+    memory_bytes: int | None = None
+    output_bytes: int = 16 * 1024 * 1024
+    """How much the build may write on its standard output and error before it is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """One build: a closure of sources, which kernel of it, its arguments and the target.
+
+    `entry` names the file of `files` that holds the kernel; `search_paths` are the absolute
+    directories its imports are looked up in. With a `builder` that function (or `T.jit` kernel) is
+    called with `args`; without one the module-level kernel `kernel` is compiled, or all of them.
+    """
+
+    entry: str
+    files: tuple[SourceFile, ...]
+    search_paths: tuple[str, ...] = ()
+    builder: str | None = None
+    kernel: str | None = None
+    args: Mapping[str, Scalar] = field(default_factory=dict)
+    arch: str = "sm_100a"
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A place in the user's sources."""
+
+    file: str
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class BuildDiagnostic:
+    """Something that went wrong: one sentence for a reader, the whole story, and the place.
+
+    `frames` leads from the outermost call in the user's files to the place itself.
+    """
+
+    severity: Severity
+    stage: Stage
+    message: str
+    detail: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """The Python that one CUDA line came from, outermost call first; `via` says how it is known."""
+
+    cuda_line: int
+    frames: tuple[Frame, ...]
+    via: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Extents of grid, block and cluster along x, y, z; None where it depends on an argument."""
+
+    grid: tuple[int | None, ...]
+    block: tuple[int | None, ...]
+    cluster: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one CTA takes; None where the kernel does not say it."""
+
+    dynamic_smem_bytes: int | None = None
+    tmem_columns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """One kernel and the CUDA it became. `map` is empty where no source map was made."""
+
+    name: str
+    builder: str | None
+    args: Mapping[str, Scalar]
+    cuda: str
+    tvm_version: str
+    target: str
+    map: tuple[MapEntry, ...] = ()
+    launch: Launch | None = None
+    resources: Resources = Resources()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build gave. `output` is the end of what the user's code printed meanwhile."""
+
+    kernels: tuple[KernelResult, ...] = ()
+    diagnostics: tuple[BuildDiagnostic, ...] = ()
+    output: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether an error kept a kernel from being built."""
+        return any(item.severity is Severity.ERROR for item in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The Python a worker runs in and the TVM it found there, or the reason there is none."""
+
+    python_version: str
+    executable: str
+    tvm_version: str | None = None
+    tvm_path: str | None = None
+    reason: str | None = None
+    detail: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether kernels can be built here."""
+        return self.reason is None and self.tvm_version is not None

@@ -1,0 +1,75 @@
+"""The user's sources in a private directory: written as they are in the editor, read back by TVM.
+
+`inspect.getsource`, which the TVMScript parser lives on, needs a file on disk, and imports of
+sibling modules need a tree of them. So every file stands below the directory under its whole
+absolute path, and a place in the copy becomes a place in the user's file by taking that prefix off.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tokenize
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .messages import SourceFile
+
+
+class SourceTree:
+    """The files of one build below `directory`."""
+
+    def __init__(self, directory: str, files: tuple[SourceFile, ...]) -> None:
+        self.root = os.path.realpath(directory)
+        self._texts = {os.path.normpath(file.path): file.text for file in files}
+
+    def write(self) -> None:
+        """Write every file. Raises OSError where the disk does not take them."""
+        for path, text in self._texts.items():
+            copy = Path(self.copy_of(path))
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(_encoded(text))
+
+    def copy_of(self, path: str) -> str:
+        """Return where the copy of an absolute path stands, or would stand."""
+        _, tail = os.path.splitdrive(os.path.normpath(path))
+        return self.root + os.sep + tail.lstrip("\\/")
+
+    def original(self, path: str) -> str | None:
+        """Return the user's path of a copy; None for any other file."""
+        real = os.path.normpath(path)
+        return self._originals.get(real)
+
+    @cached_property
+    def _originals(self) -> dict[str, str]:
+        return {self.copy_of(path): path for path in self._texts}
+
+    def translate(self, text: str) -> str:
+        """Return a message of Python or TVM with the user's paths in it."""
+        return text.replace(self.root + os.sep, os.sep)
+
+    def line(self, original: str, line: int) -> str:
+        """Return one line (1-based) of a file, without its end; empty where there is none."""
+        lines = self._texts.get(original, "").split("\n")
+        return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""
+
+    def text(self, original: str) -> str:
+        """Return the text of one of the user's files."""
+        return self._texts[original]
+
+    def character_column(self, original: str, line: int, byte_column: int) -> int:
+        """Convert a 1-based column in UTF-8 bytes, as TVM counts, to one in characters."""
+        before = self.line(original, line).encode("utf-8", "replace")[: max(byte_column - 1, 0)]
+        return len(before.decode("utf-8", "replace")) + 1
+
+
+def _encoded(text: str) -> bytes:
+    """Encode as the coding comment says, since that is how Python will read it."""
+    data = text.encode("utf-8", "replace")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return text.encode(encoding)
+    except (SyntaxError, UnicodeError, LookupError):
+        return data

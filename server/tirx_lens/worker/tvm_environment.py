@@ -1,0 +1,111 @@
+"""The TVM of this interpreter: where it is, whether it imports, whether it is one we know."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+import traceback
+from pathlib import Path
+
+from .messages import Environment
+
+SUPPORTED = ((0, 26), (0, 27))
+"""The releases whose compilation path and error texts were tried."""
+
+ADVICE = "choose the interpreter your kernels run in, or install apache-tvm 0.27 into this one"
+
+
+def look() -> Environment:
+    """Say what can be said without importing TVM, which takes a second or more."""
+    try:
+        spec = importlib.util.find_spec("tvm")
+    except (ImportError, ValueError) as error:
+        return _environment(reason=f"`import tvm` fails: {error}", detail=traceback.format_exc())
+    if spec is None:
+        return _missing()
+    try:
+        version: str | None = importlib.metadata.version("apache-tvm")
+    except importlib.metadata.PackageNotFoundError:
+        version = None  # a checkout on PYTHONPATH; the import tells
+    return _environment(version=version, path=_directory(spec.origin))
+
+
+def warm_up() -> Environment:
+    """Import TVM and what building a kernel needs of it; never raises."""
+    # TVM starts no thread at import, numpy's BLAS does. A process without threads is safe to fork.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Keeps nvcc and NVRTC out of tvm.compile on hosts that have CUDA: the text is all we want.
+    os.environ["TVM_COMPILE_FORCE_FALLBACK"] = "1"
+    try:
+        tvm = importlib.import_module("tvm")
+    except ModuleNotFoundError as error:
+        if error.name == "tvm":
+            return _missing()
+        return _broken(error)
+    except BaseException as error:  # a package may raise anything, SystemExit included
+        return _broken(error)
+    version = getattr(tvm, "__version__", None)
+    path = _directory(getattr(tvm, "__file__", None))
+    if not isinstance(version, str):
+        where = path or ", ".join(getattr(tvm, "__path__", ()))
+        return _environment(
+            path=path,
+            reason=f"`import tvm` finds {where}, which is not Apache TVM: {ADVICE}",
+        )
+    if not is_supported(version):
+        return _environment(
+            version=version,
+            path=path,
+            reason=f"TVM {version} is not supported, 0.26 and 0.27 are: {ADVICE}",
+        )
+    try:
+        importlib.import_module("tvm.script.tirx")
+    except BaseException as error:
+        return _broken(error)
+    return _environment(version=version, path=path)
+
+
+def is_supported(version: str) -> bool:
+    """Tell whether kernels can be built with this release."""
+    numbers = version.split(".")[:2]
+    return all(number.isdigit() for number in numbers) and tuple(map(int, numbers)) in SUPPORTED
+
+
+def _missing() -> Environment:
+    return _environment(
+        reason=f"Python {platform.python_version()} at {sys.executable} has no TVM: {ADVICE}"
+    )
+
+
+def _broken(error: BaseException) -> Environment:
+    said = str(error).strip().splitlines()
+    what = type(error).__name__ + (f": {said[0]}" if said else "")
+    return _environment(
+        reason=f"`import tvm` fails in {sys.executable} with {what}",
+        detail="".join(traceback.format_exception(type(error), error, error.__traceback__)),
+    )
+
+
+def _environment(
+    *,
+    version: str | None = None,
+    path: str | None = None,
+    reason: str | None = None,
+    detail: str = "",
+) -> Environment:
+    return Environment(
+        python_version=platform.python_version(),
+        executable=sys.executable,
+        tvm_version=version,
+        tvm_path=path,
+        reason=reason,
+        detail=detail,
+    )
+
+
+def _directory(origin: str | None) -> str | None:
+    return str(Path(origin).parent) if origin else None
