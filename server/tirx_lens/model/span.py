@@ -22,4 +22,4 @@ class Span:
 
     def overlaps(self, other: Span) -> bool:
         """Tell whether the two spans share a byte, or are at the same empty place."""
-        return self.start < other.end and other.start < self.end or self == other
+        return (self.start < other.end and other.start < self.end) or self == other

@@ -1,0 +1,265 @@
+"""Expression nodes -> model expressions, names replaced by what they stand for.
+
+The reader walks as TVM's parser does: it evaluates with the names bound so far, so a call that
+makes an object or executes something is reported, through `Effects`, when it is met.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tirx_lens.model.expr import (
+    Const,
+    Expr,
+    Item,
+    Member,
+    Operator,
+    Path,
+    Ref,
+    Sequence,
+    Unknown,
+)
+from tirx_lens.syntax import literals, names
+from tirx_lens.syntax.calls import Arguments, known_call
+from tirx_lens.syntax.fold import fold, select
+from tirx_lens.syntax.operations import canonical_opcode
+from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.syntax.scope import Scope
+
+_DEEPEST = 120  # nesting of expressions; real code stays below 20
+_LONGEST_COMPREHENSION = 32
+_BUILTINS = frozenset(
+    {"range", "min", "max", "len", "int", "abs", "tuple", "list", "bool", "print"}
+)
+
+_BINARY = {operator.value: operator for operator in Operator}
+_BINARY["@"] = Operator.MULTIPLY
+
+
+class Effects(Protocol):
+    """What reading an expression does besides giving a value."""
+
+    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+        """Take note of a call and return its value."""
+
+    def member(self, target: KernelObject, name: str) -> Expr | None:
+        """Return a member of a typed object, if it is one the model knows."""
+
+
+class ExpressionReader:
+    """Reads expression nodes in a scope."""
+
+    def __init__(self, scope: Scope, effects: Effects) -> None:
+        self.scope = scope
+        self._effects = effects
+        self._depth = 0
+
+    def read(self, node: Node | None) -> Expr:
+        """Return the value of a node; what cannot be read is `Unknown`, never an exception."""
+        if node is None or node.is_missing:
+            return Unknown("nothing here")
+        if self._depth >= _DEEPEST:
+            return Unknown("nested too deeply", span=span_of(node))
+        self._depth += 1
+        try:
+            return self._read(node)
+        finally:
+            self._depth -= 1
+
+    def _read(self, node: Node) -> Expr:
+        match node.type:
+            case "identifier":
+                return self._name(node)
+            case "integer" | "float":
+                return literals.number(node)
+            case "string":
+                return literals.string(node, self.read)
+            case "concatenated_string":
+                return self._joined(node)
+            case "true" | "false":
+                return Const(node.type == "true", span=span_of(node))
+            case "none":
+                return Const(None, span=span_of(node))
+            case "parenthesized_expression" | "type":
+                inner = children_of(node)
+                return self.read(inner[0]) if len(inner) == 1 else Unknown("syntax error")
+            case "tuple" | "list" | "expression_list" | "pattern_list":
+                return Sequence(tuple(map(self.read, children_of(node))), span=span_of(node))
+            case "attribute":
+                return self._attribute(node)
+            case "subscript":
+                return self._subscript(node)
+            case "call":
+                return self._call(node)
+            case "binary_operator" | "boolean_operator":
+                return self._binary(node)
+            case "unary_operator":
+                return self._unary(node)
+            case "not_operator":
+                return fold(Operator.NOT, self.read(field_of(node, "argument")))
+            case "comparison_operator":
+                return self._comparison(node)
+            case "conditional_expression":
+                return self._conditional(node)
+            case "named_expression":
+                return self._named(node)
+            case "list_comprehension":
+                return self._comprehension(node)
+            case _:
+                return Unknown(node.type.replace("_", " "), span=span_of(node))
+
+    def _name(self, node: Node) -> Expr:
+        name = text_of(node)
+        value = self.scope.lookup(name)
+        if value is not None:
+            return value
+        if name in _BUILTINS:
+            return Path(name)
+        path = names.unbound(name)
+        return (
+            path if path is not None else Unknown(f"`{name}` is not bound here", span=span_of(node))
+        )
+
+    def _joined(self, node: Node) -> Expr:
+        parts = [self.read(child) for child in children_of(node)]
+        if all(isinstance(part, Const) and isinstance(part.value, str) for part in parts):
+            return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
+        return Unknown("a string whose parts are not known", span=span_of(node))
+
+    def _attribute(self, node: Node) -> Expr:
+        attribute = field_of(node, "attribute")
+        base = self.read(field_of(node, "object"))
+        if attribute is None:
+            return Unknown("half-typed name", span=span_of(node))
+        name = text_of(attribute)
+        match base:
+            case Path(dotted=dotted) if dotted == "T.ptx" or dotted.startswith("T.ptx."):
+                return Path(f"{dotted}.{canonical_opcode(name)}", span=span_of(node))
+            case Path():
+                return names.member(base, name)
+            case Ref(target=target):
+                known = self._effects.member(target, name)
+                if known is not None:
+                    return known
+        return Member(base, name, span=span_of(node))
+
+    def _subscript(self, node: Node) -> Expr:
+        base = self.read(field_of(node, "value"))
+        indices = tuple(self.read(child) for child in node.children_by_field_name("subscript"))
+        index = indices[0] if len(indices) == 1 else Sequence(indices)
+        match base, index:
+            case Path(dotted=dotted), Const(value=str(chain)) if dotted.startswith("T.ptx"):
+                return Path(f"{dotted}.{canonical_opcode(chain)}", span=span_of(node))
+            case Sequence(items=items), Const(value=int(position)):
+                if -len(items) <= position < len(items):
+                    return items[position]
+        return Item(base, index, span=span_of(node))
+
+    def _call(self, node: Node) -> Expr:
+        callee = self.read(field_of(node, "function"))
+        arguments = self.arguments(field_of(node, "arguments"))
+        known = known_call(callee, arguments, span_of(node))
+        if known is not None:
+            return known
+        return self._effects.call(node, callee, arguments)
+
+    def arguments(self, node: Node | None) -> Arguments:
+        positional: list[Expr] = []
+        keywords: list[tuple[str, Expr]] = []
+        complete = True
+        for child in children_of(node) if node is not None else ():
+            if child.type == "keyword_argument":
+                name = field_of(child, "name")
+                if name is not None:
+                    keywords.append((text_of(name), self.read(field_of(child, "value"))))
+            elif child.type in ("list_splat", "dictionary_splat", "ERROR"):
+                complete = False
+            else:
+                positional.append(self.read(child))
+        return Arguments(tuple(positional), tuple(keywords), complete)
+
+    def _binary(self, node: Node) -> Expr:
+        operator_node = node.child_by_field_name("operator")
+        operator = _BINARY.get(operator_node.type if operator_node is not None else "")
+        left = self.read(field_of(node, "left"))
+        right = self.read(field_of(node, "right"))
+        if operator is None:
+            return Unknown("an operator that is not known", span=span_of(node))
+        return fold(operator, left, right)
+
+    def _unary(self, node: Node) -> Expr:
+        operator_node = node.child_by_field_name("operator")
+        operand = self.read(field_of(node, "argument"))
+        match operator_node.type if operator_node is not None else "":
+            case "-":
+                return fold(Operator.NEGATE, operand)
+            case "~":
+                return fold(Operator.INVERT, operand)
+            case "+":
+                return operand
+        return Unknown("an operator that is not known", span=span_of(node))
+
+    def _comparison(self, node: Node) -> Expr:
+        operands = [self.read(child) for child in children_of(node)]
+        signs = [child.type for child in node.children_by_field_name("operators")]
+        if len(operands) != len(signs) + 1:
+            return Unknown("half-typed comparison", span=span_of(node))
+        parts: list[Expr] = []
+        for left, sign, right in zip(operands, signs, operands[1:], strict=False):
+            part = _compare(left, sign, right)
+            if part is None:
+                return Unknown(f"a comparison with `{sign}`", span=span_of(node))
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else fold(Operator.AND, *parts)
+
+    def _conditional(self, node: Node) -> Expr:
+        parts = children_of(node)
+        if len(parts) != 3:
+            return Unknown("half-typed conditional", span=span_of(node))
+        then, condition, otherwise = map(self.read, parts)
+        return select(condition, then, otherwise)
+
+    def _named(self, node: Node) -> Expr:
+        name = field_of(node, "name")
+        value = self.read(field_of(node, "value"))
+        if name is not None:
+            self.scope.bind(text_of(name), value)
+        return value
+
+    def _comprehension(self, node: Node) -> Expr:
+        """Read `[BODY for NAME in range(N)]` with a small known N item by item."""
+        clauses = [child for child in children_of(node) if child.type == "for_in_clause"]
+        body = field_of(node, "body")
+        if len(clauses) == 1 and len(children_of(node)) == 2 and body is not None:
+            source = self.read(field_of(clauses[0], "right"))
+            target = field_of(clauses[0], "left")
+            if isinstance(source, Sequence) and target is not None and target.type == "identifier":
+                outer, items = self.scope, []
+                for item in source.items[:_LONGEST_COMPREHENSION]:
+                    self.scope = outer.inner()
+                    self.scope.bind(text_of(target), item)
+                    items.append(self.read(body))
+                self.scope = outer
+                return Sequence(tuple(items), span=span_of(node))
+        return Unknown("a comprehension", span=span_of(node))
+
+
+def _compare(left: Expr, sign: str, right: Expr) -> Expr | None:
+    if sign in ("is", "is not"):
+        if isinstance(left, Const) and isinstance(right, Const):
+            return Const((left.value is right.value) == (sign == "is"))
+        return None
+    if sign in ("in", "not in"):
+        if not isinstance(right, Sequence):
+            return None
+        found = fold(
+            Operator.OR, Const(False), *(fold(Operator.EQUAL, left, i) for i in right.items)
+        )
+        return found if sign == "in" else fold(Operator.NOT, found)
+    operator = _BINARY.get("!=" if sign == "<>" else sign)
+    return None if operator is None else fold(operator, left, right)

@@ -1,0 +1,311 @@
+"""The Python around kernels: modules and builders, followed far enough to know their constants.
+
+Nothing is executed: assignments of constants, arithmetic, tuples and straight-line helper functions
+are computed, everything else becomes a symbol.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import (
+    Apply,
+    Call,
+    Const,
+    Expr,
+    Item,
+    Member,
+    Operator,
+    Path,
+    Select,
+    Sequence,
+    Symbol,
+    Unknown,
+)
+from tirx_lens.model.kernel import Kernel
+from tirx_lens.syntax import names
+from tirx_lens.syntax.arguments import called_arguments, commented_arguments
+from tirx_lens.syntax.body import BodyReader
+from tirx_lens.syntax.expressions import ExpressionReader
+from tirx_lens.syntax.fold import fold
+from tirx_lens.syntax.parameters import kernel_parameter
+from tirx_lens.syntax.scope import Function, Scope
+from tirx_lens.syntax.signature import bind_arguments, parameters_of
+from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.syntax.calls import Arguments
+
+_KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
+_DEEPEST_CALL = 6
+_LOOPS = ("for_statement", "while_statement", "try_statement", "match_statement", "with_statement")
+_AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
+
+
+class HostReader:
+    """Reads the host code of one file and collects its kernels. Use once."""
+
+    def __init__(self, root: Node, data: bytes) -> None:
+        self.kernels: list[Kernel] = []
+        self._root = root
+        self._data = data
+        self._reader = ExpressionReader(Scope(host=True), self)
+        self._builder: str | None = None
+        self._depth = 0
+        self._returned: Expr | None = None
+
+    def read(self) -> tuple[Kernel, ...]:
+        """Return the file's kernels, in order."""
+        self._statements(children_of(self._root))
+        return tuple(self.kernels)
+
+    # Statements
+
+    def _statements(self, nodes: list[Node]) -> None:
+        for node in nodes:
+            self._statement(node)
+
+    def _statement(self, node: Node) -> None:
+        match node.type:
+            case "import_statement" | "import_from_statement":
+                for name, path in names.imported(node):
+                    self._reader.scope.bind(name, path)
+            case "expression_statement":
+                for child in children_of(node):
+                    self._expression(child)
+            case "function_definition" | "decorated_definition":
+                self._definition(node)
+            case "class_definition":
+                self._class(node)
+            case "if_statement":
+                self._if(node)
+            case "return_statement" if self._depth:
+                if self._returned is None:
+                    parts = children_of(node)
+                    self._returned = self._value(parts[0]) if parts else Const(None)
+            case _ if node.type in _LOOPS:
+                self._uncertain(node)
+
+    def _expression(self, node: Node) -> None:
+        if node.type == "assignment":
+            left, right = field_of(node, "left"), field_of(node, "right")
+            if left is not None and right is not None:
+                chained = right.type == "assignment"
+                if chained:
+                    self._expression(right)
+                source = field_of(right, "left") if chained else right
+                self._bind(left, self._value(source))
+        elif node.type == "augmented_assignment":
+            left, operator = field_of(node, "left"), node.child_by_field_name("operator")
+            if left is not None and left.type == "identifier" and operator is not None:
+                kind = _AUGMENTED.get(operator.type)
+                right = self._value(field_of(node, "right"))
+                current = self._reader.scope.lookup(text_of(left))
+                known = kind is not None and current is not None
+                value = fold(kind, current, right) if known else self._symbol(left)  # type: ignore[arg-type]
+                self._bind(left, value)
+        elif node.type == "call":
+            pass  # a host call gives nothing a kernel can name
+        elif node.type == "named_expression":
+            self._reader.read(node)
+
+    def _value(self, node: Node | None) -> Expr:
+        """Read a host expression: what is not known is a symbol, the same in every thread."""
+        value = self._reader.read(node)
+        return self._settle(value, node)
+
+    def _settle(self, value: Expr, node: Node | None) -> Expr:
+        match value:
+            case Unknown() | Call() | Member() | Item() if node is not None:
+                return self._symbol(node)
+            case Apply(operator=operator, operands=operands):
+                return Apply(operator, tuple(self._settle(o, node) for o in operands))
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                parts = (self._settle(part, node) for part in (condition, then, otherwise))
+                return Select(*parts)
+            case Sequence(items=items):
+                return Sequence(tuple(self._settle(item, node) for item in items))
+        return value
+
+    def _symbol(self, node: Node) -> Symbol:
+        line = node.start_point[0] + 1
+        return Symbol(f"{text_of(node)[:60]} (line {line})", span=span_of(node))
+
+    def _bind(self, target: Node, value: Expr) -> None:
+        if target.type == "identifier":
+            self._reader.scope.bind(text_of(target), value)
+        elif target.type in ("pattern_list", "tuple_pattern", "list_pattern"):
+            parts = children_of(target)
+            known = value.items if isinstance(value, Sequence) else ()
+            for index, part in enumerate(parts):
+                item = known[index] if len(known) == len(parts) else self._symbol(part)
+                self._bind(part, item)
+
+    def _if(self, node: Node) -> None:
+        """Follow the side a constant condition takes; otherwise both, keeping what they agree on."""
+        condition = self._reader.read(field_of(node, "condition"))
+        consequence = field_of(node, "consequence")
+        alternatives = node.children_by_field_name("alternative")
+        if isinstance(condition, Const):
+            if condition.value:
+                self._statements(children_of(consequence) if consequence is not None else [])
+            else:
+                self._uncertain_all(alternatives, certain=len(alternatives) == 1)
+            return
+        self._uncertain(node)
+
+    def _uncertain_all(self, clauses: list[Node], *, certain: bool) -> None:
+        for clause in clauses:
+            body = field_of(clause, "body")
+            if certain and clause.type == "else_clause" and body is not None:
+                self._statements(children_of(body))
+            else:
+                self._uncertain(clause)
+
+    def _uncertain(self, node: Node) -> None:
+        """Read statements that may or may not run: the names they bind are symbols afterwards."""
+        outer = self._reader.scope
+        self._reader.scope = Scope(parent=outer, host=True)
+        self._nested(node)
+        bound = self._reader.scope.names
+        self._reader.scope = outer
+        for name, value in bound.items():
+            current = outer.lookup(name)
+            if current is None and isinstance(value, (Function, Path)):
+                outer.bind(name, value)
+            elif current != value:
+                outer.bind(name, Symbol(f"{name} (set at line {node.start_point[0] + 1})"))
+
+    def _nested(self, node: Node) -> None:
+        if node.type == "for_statement":
+            target = field_of(node, "left")
+            if target is not None:
+                self._bind(target, Unknown("a loop variable of the host"))
+        for child in children_of(node):
+            if child.type in ("block", "module"):
+                self._statements(children_of(child))
+            elif child.type.endswith("_clause"):
+                self._nested(child)
+
+    # Definitions
+
+    def _definition(self, node: Node) -> None:
+        definition = field_of(node, "definition") if node.type == "decorated_definition" else node
+        if definition is not None and definition.type == "class_definition":
+            self._class(definition)
+            return
+        name = field_of(definition, "name") if definition is not None else None
+        if definition is None or name is None:
+            return
+        scope = self._reader.scope
+        decorators = self._decorators(node, scope)
+        if decorators & _KERNEL_DECORATORS:
+            self._kernel(node, definition, name)
+            scope.bind(text_of(name), Unknown("a kernel"))
+            return
+        function = Function(text_of(name), definition, scope, inline="T.inline" in decorators)
+        scope.bind(text_of(name), function)
+        body = self._data[definition.start_byte : definition.end_byte]
+        if not function.inline and (b"prim_func" in body or b".jit" in body):
+            self._follow_builder(function)
+
+    def _decorators(self, node: Node, scope: Scope) -> frozenset[str]:
+        found: set[str] = set()
+        if node.type == "decorated_definition":
+            reader = ExpressionReader(scope, self)
+            for child in children_of(node):
+                if child.type == "decorator":
+                    expression = next(iter(children_of(child)), None)
+                    if expression is not None and expression.type == "call":
+                        expression = field_of(expression, "function")
+                    value = reader.read(expression)
+                    if isinstance(value, Path):
+                        found.add(value.dotted)
+        return frozenset(found)
+
+    def is_inline(self, node: Node, scope: Scope) -> bool:
+        """Tell whether a definition inside a kernel is a `T.inline` function."""
+        return "T.inline" in self._decorators(node, scope)
+
+    def _follow_builder(self, builder: Function) -> None:
+        """Read a builder's body with the arguments the file names for it."""
+        outer, outer_builder = self._reader.scope, self._builder
+        given = commented_arguments(builder.node)
+        if not given:
+            given = called_arguments(builder.node, self._data, self._root, self._reader)
+        inner = builder.scope.inner(host=True)
+        for position, parameter in enumerate(parameters_of(builder.node)):
+            value = given.get(parameter.name, given.get(str(position)))
+            if value is None and parameter.default is not None:
+                value = self._value(parameter.default)
+            inner.bind(parameter.name, value if value is not None else Symbol(parameter.name))
+        self._reader.scope = inner
+        self._builder = outer_builder or builder.name
+        try:
+            body = field_of(builder.node, "body")
+            if body is not None:
+                self._statements(children_of(body))
+        finally:
+            self._reader.scope, self._builder = outer, outer_builder
+
+    def _class(self, node: Node) -> None:
+        name, body = field_of(node, "name"), field_of(node, "body")
+        if name is not None:
+            self._reader.scope.bind(text_of(name), Unknown("a class of this file"))
+        text = self._data[node.start_byte : node.end_byte]
+        if body is not None and (b"prim_func" in text or b".jit" in text):
+            outer = self._reader.scope
+            self._reader.scope = outer.inner()
+            self._statements(children_of(body))
+            self._reader.scope = outer
+
+    def _kernel(self, node: Node, definition: Node, name: Node) -> None:
+        scope = self._reader.scope.inner(host=False)
+        for parameter in parameters_of(definition):
+            scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
+        body = BodyReader(scope, self.is_inline)
+        block = body.block(field_of(definition, "body"), scoped=False)
+        self.kernels.append(
+            Kernel(
+                name=text_of(name),
+                span=span_of(node),
+                name_span=span_of(name),
+                body=block,
+                scope_ids=tuple(body.scope_ids),
+                builder=self._builder,
+                problems=tuple(body.problems),
+            )
+        )
+
+    # Effects of host expressions
+
+    def member(self, target: KernelObject, name: str) -> Expr | None:
+        """No typed object lives on the host."""
+        del target, name
+        return None
+
+    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+        """Compute a call of a small function of this file; any other keeps its name."""
+        if isinstance(callee, Function) and not callee.inline and self._depth < _DEEPEST_CALL:
+            return self._compute(callee, arguments)
+        return Call(callee, arguments.positional, arguments.keywords, span=span_of(node))
+
+    def _compute(self, function: Function, arguments: Arguments) -> Expr:
+        body = field_of(function.node, "body")
+        simple = ("expression_statement", "return_statement")
+        if body is None or any(child.type not in simple for child in children_of(body)):
+            return Unknown(f"a value that `{function.name}` computes")
+        outer, outer_returned = self._reader.scope, self._returned
+        inner = function.scope.inner(host=True)
+        bind_arguments(function, arguments, inner, self._reader)
+        self._reader.scope, self._returned = inner, None
+        self._depth += 1
+        try:
+            self._statements(children_of(body))
+            return self._returned if self._returned is not None else Const(None)
+        finally:
+            self._depth -= 1
+            self._reader.scope, self._returned = outer, outer_returned

@@ -1,0 +1,64 @@
+"""Literals: numbers and strings, f-strings included, as tree-sitter sees them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Const, Expr, Unknown
+from tirx_lens.syntax.tree import field_of, span_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+_LONGEST = 4096  # characters of a literal worth reading: instruction names and shapes are short
+
+
+def number(node: Node) -> Expr:
+    """Read an integer or a float."""
+    text = text_of(node) if node.end_byte - node.start_byte <= _LONGEST else ""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return Unknown("a number Python would refuse", span=span_of(node))
+    if isinstance(value, (int, float)):
+        return Const(value, span=span_of(node))
+    return Unknown("a complex number", span=span_of(node))
+
+
+def string(node: Node, evaluate: Callable[[Node], Expr]) -> Expr:
+    """Read a string; `evaluate` gives the values of an f-string's fields."""
+    parts: list[str] = []
+    for child in node.children:
+        if child.type == "string_content":
+            content = _content(node, child)
+            if content is None:
+                return Unknown("a string that is too long", span=span_of(node))
+            parts.append(content)
+        elif child.type == "interpolation":
+            expression = field_of(child, "expression")
+            value = evaluate(expression) if expression is not None else None
+            plain = not any(
+                c.type in ("format_specifier", "type_conversion") for c in child.children
+            )
+            if not (isinstance(value, Const) and plain):
+                return Unknown("an f-string whose fields are not known", span=span_of(node))
+            parts.append(str(value.value))
+    return Const("".join(parts), span=span_of(node))
+
+
+def _content(string_node: Node, content: Node) -> str | None:
+    if content.end_byte - content.start_byte > _LONGEST:
+        return None
+    text = text_of(content)
+    if not any(child.type == "escape_sequence" for child in content.children):
+        return text
+    prefix = text_of(string_node.children[0]).rstrip("\"'").lower()
+    if "r" in prefix:
+        return text
+    try:
+        return str(ast.literal_eval('"""' + text.replace('"', '\\"') + '"""'))
+    except (ValueError, SyntaxError):
+        return text

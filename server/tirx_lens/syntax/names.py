@@ -1,0 +1,122 @@
+"""Which names are TVM's: imports, aliases of them, and the one spelling we use for each.
+
+`T.` stands for `tvm.script.tirx` (and `tvm_tirx.script.tirx`), `Tx.` for its `tile`, `lang.` for
+the barrier, pool, pipeline and scheduler classes of `tvm.backend.cuda.lang`, wherever a file
+imports them from; everything else keeps its dotted path.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Path
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.syntax.tree import children_of, field_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+LANG_CLASSES: dict[str, ObjectKind] = {
+    "MBarrier": ObjectKind.MBARRIER,
+    "TMABar": ObjectKind.TMA_BARRIER,
+    "TCGen05Bar": ObjectKind.TCGEN05_BARRIER,
+    "Pipeline": ObjectKind.PIPELINE,
+    "PipelineState": ObjectKind.PIPELINE_STATE,
+    "SMEMPool": ObjectKind.SMEM_POOL,
+    "TMEMPool": ObjectKind.TMEM_POOL,
+    "WarpRole": ObjectKind.WARP_ROLE,
+    "WarpgroupRole": ObjectKind.WARPGROUP_ROLE,
+    "ClusterPersistentScheduler2D": ObjectKind.SCHEDULER,
+    "ClusterLaunchControlScheduler": ObjectKind.SCHEDULER,
+    "FlashAttentionLPTScheduler": ObjectKind.SCHEDULER,
+    "FlashAttentionLinearScheduler": ObjectKind.SCHEDULER,
+    "GroupMajor3D": ObjectKind.SCHEDULER,
+    "IndexedTripleTileScheduler": ObjectKind.SCHEDULER,
+    "RankAwareGroupMajorTileScheduler": ObjectKind.SCHEDULER,
+}
+"""The classes of `tvm.backend.cuda.lang` whose instances the model knows, in 0.25 to 0.27."""
+
+POOL_USERS = frozenset(
+    {
+        ObjectKind.MBARRIER,
+        ObjectKind.TMA_BARRIER,
+        ObjectKind.TCGEN05_BARRIER,
+        ObjectKind.PIPELINE,
+        ObjectKind.SCHEDULER,
+        ObjectKind.TMEM_POOL,
+    }
+)
+"""Kinds whose constructor takes an SMEM pool as its first argument and allocates from it."""
+
+_PACKAGES = ("tvm", "tvm_tirx")
+_TIRX = ("script.tirx", "tirx.script", "tirx")
+_DEFAULTS = {"T": "T", "Tx": "Tx", "tvm": "tvm"}
+
+
+def canonical(module: str) -> str:
+    """Spell a dotted path of TVM's canonically: `tvm.script.tirx.cuda` becomes `T.cuda`."""
+    package, _, rest = module.partition(".")
+    if package not in _PACKAGES:
+        return module
+    for prefix in _TIRX:
+        if rest == prefix or rest.startswith(prefix + "."):
+            tail = rest[len(prefix) :].lstrip(".")
+            if tail == "tile" or tail.startswith("tile."):
+                return "Tx" + tail[len("tile") :]
+            if tail.rpartition(".")[2] in LANG_CLASSES:
+                return "lang." + tail.rpartition(".")[2]
+            return f"T.{tail}" if tail else "T"
+    name = module.rpartition(".")[2]
+    if ".lang" in module and name in LANG_CLASSES:
+        return f"lang.{name}"
+    return module
+
+
+def member(path: Path, name: str) -> Path:
+    """Return the canonical path of a member of a path."""
+    dotted = f"{path.dotted}.{name}"
+    if dotted == "T.tile":
+        dotted = "Tx"
+    elif path.dotted in ("T", "tvm.backend.cuda.lang") and name in LANG_CLASSES:
+        dotted = f"lang.{name}"
+    elif path.dotted.startswith(_PACKAGES):
+        dotted = canonical(dotted)
+    return Path(dotted)
+
+
+def unbound(name: str) -> Path | None:
+    """Return what a name means that no line of the file binds.
+
+    Snippets and half-typed files lack their imports: the names of every TIRx tutorial are taken
+    to mean what they mean there.
+    """
+    if name in _DEFAULTS:
+        return Path(_DEFAULTS[name])
+    if name in LANG_CLASSES:
+        return Path(f"lang.{name}")
+    return None
+
+
+def imported(statement: Node) -> Iterator[tuple[str, Path]]:
+    """Yield what an import statement binds, as (name, path)."""
+    if statement.type == "import_statement":
+        for item in children_of(statement):
+            if item.type == "aliased_import":
+                name, alias = field_of(item, "name"), field_of(item, "alias")
+                if name is not None and alias is not None:
+                    yield text_of(alias), Path(canonical(text_of(name)))
+            else:
+                first = text_of(item).partition(".")[0]
+                yield first, Path(canonical(first))
+    elif statement.type == "import_from_statement":
+        module_node = field_of(statement, "module_name")
+        module = text_of(module_node) if module_node is not None else ""
+        for item in statement.children_by_field_name("name"):
+            if item.type == "aliased_import":
+                name, alias = field_of(item, "name"), field_of(item, "alias")
+                if name is not None and alias is not None:
+                    yield text_of(alias), Path(canonical(f"{module}.{text_of(name)}"))
+            else:
+                yield text_of(item), Path(canonical(f"{module}.{text_of(item)}"))

@@ -1,0 +1,69 @@
+"""Typed objects: what a construction makes, and what their members are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Const, Expr, Ref, Variable
+from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.syntax.names import LANG_CLASSES
+
+if TYPE_CHECKING:
+    from tirx_lens.model.span import Span
+    from tirx_lens.syntax.calls import Arguments
+
+_PIPELINE_TAGS = {
+    "tma": ObjectKind.TMA_BARRIER,
+    "tcgen05": ObjectKind.TCGEN05_BARRIER,
+    "mbar": ObjectKind.MBARRIER,
+}
+
+
+@dataclass
+class ObjectTable:
+    """Makes the objects of one kernel and remembers the barriers inside its pipelines."""
+
+    _made: int = 0
+    _pipeline_barriers: dict[tuple[int, str], KernelObject] = field(default_factory=dict)
+
+    def construct(self, class_name: str, name: str, span: Span, given: Arguments) -> KernelObject:
+        """Make the object that a class of `lang` constructs, bound to `name`."""
+        return self._make(LANG_CLASSES[class_name], name or class_name, span, class_name, given)
+
+    def buffer(self, name: str, span: Span) -> KernelObject:
+        """Make a buffer."""
+        return self._make(ObjectKind.BUFFER, name or "buffer", span, "", None)
+
+    def member(self, target: KernelObject, name: str) -> Expr | None:
+        """Return a member of an object, if its meaning is known."""
+        if target.kind is ObjectKind.PIPELINE and name in ("full", "empty"):
+            return Ref(self._pipeline_barrier(target, name))
+        if target.kind is ObjectKind.PIPELINE_STATE and name in ("stage", "phase"):
+            return Variable(f"{target.name}.{name}", target.span.start)
+        return None
+
+    def _pipeline_barrier(self, pipeline: KernelObject, side: str) -> KernelObject:
+        key = (pipeline.serial, side)
+        if key not in self._pipeline_barriers:
+            tag = pipeline.argument(99, side)
+            kind = _PIPELINE_TAGS.get(str(tag.value)) if isinstance(tag, Const) else None
+            made = self._make(
+                kind or ObjectKind.MBARRIER, f"{pipeline.name}.{side}", pipeline.span, "", None
+            )
+            self._pipeline_barriers[key] = made
+        return self._pipeline_barriers[key]
+
+    def _make(
+        self, kind: ObjectKind, name: str, span: Span, class_name: str, given: Arguments | None
+    ) -> KernelObject:
+        self._made += 1
+        return KernelObject(
+            serial=self._made,
+            kind=kind,
+            name=name,
+            span=span,
+            class_name=class_name,
+            arguments=given.positional if given is not None else (),
+            keywords=given.keywords if given is not None else (),
+        )

@@ -1,0 +1,83 @@
+"""What each call does, whichever version of TVM spelled it.
+
+Instructions are told apart by their canonical name: attribute chains, `T.ptx["..."]` strings and
+constants all become `T.ptx.` and the PTX opcode (`T.ptx.mbarrier.init.shared::cta.b64`).
+"""
+
+from __future__ import annotations
+
+from tirx_lens.model.expr import Const, Expr
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import BARRIERS, ObjectKind
+
+_CALLS: dict[str, Op] = {
+    "T.cuda.cta_sync": Op.CTA_SYNC,
+    "T.cuda.syncthreads_and": Op.CTA_SYNC,
+    "T.cuda.syncthreads_or": Op.CTA_SYNC,
+    "T.cuda.cluster_sync": Op.CLUSTER_SYNC,
+    "T.cuda.warpgroup_sync": Op.WARPGROUP_SYNC,
+    "T.cuda.mbarrier_wait": Op.BARRIER_WAIT,
+    "T.cuda.mbarrier_wait_acquire_cluster": Op.BARRIER_WAIT,
+}
+
+# Opcode prefixes, the longest that fits decides.
+_PTX: dict[str, Op] = {
+    "mbarrier.init": Op.MBARRIER_INIT,
+    "mbarrier.try_wait": Op.BARRIER_WAIT,
+    "mbarrier.test_wait": Op.BARRIER_WAIT,
+    "mbarrier.arrive": Op.BARRIER_ARRIVE,
+    "bar": Op.NAMED_BARRIER,
+    "barrier": Op.NAMED_BARRIER,
+    "barrier.cluster": Op.OTHER,  # split arrive and wait: its two halves may stand apart
+    "fence": Op.FENCE,
+}
+
+_BARRIER_METHODS = {
+    "init": Op.BARRIER_INIT,
+    "wait": Op.BARRIER_WAIT,
+    "arrive": Op.BARRIER_ARRIVE,
+}
+
+_POOL_METHODS = {
+    "commit": Op.POOL_COMMIT,
+    "move_base_to": Op.POOL_MOVE,
+}
+
+
+def canonical_opcode(chain: str) -> str:
+    """Spell a PTX chain as the ISA does: `fence.proxy.async_.shared__cta` or 0.26's `cp_async`."""
+    words = []
+    for token in chain.split("."):
+        word = token.replace("__", "::") if not token.startswith("__") else token
+        if word.endswith("_") and not word.endswith("::"):
+            word = word[:-1]
+        words.append({"cp_async": "cp.async", "proxy_async": "proxy.async"}.get(word, word))
+    return ".".join(words)
+
+
+def of_call(name: str, arguments: tuple[Expr, ...]) -> Op:
+    """Classify a call of one of TVM's functions by its canonical name."""
+    if name in _CALLS:
+        return _CALLS[name]
+    if name.startswith("T.ptx."):
+        words = name[len("T.ptx.") :].split(".")
+        for length in range(len(words), 0, -1):
+            op = _PTX.get(".".join(words[:length]))
+            if op is not None:
+                return op
+    if name == "T.tvm_storage_sync" and arguments:
+        scope = arguments[0]
+        if isinstance(scope, Const) and scope.value in ("shared", "shared.dyn"):
+            return Op.CTA_SYNC
+    return Op.OTHER
+
+
+def of_method(kind: ObjectKind, method: str) -> Op:
+    """Classify a method call by the kind of the object it is called on."""
+    if kind in BARRIERS:
+        return _BARRIER_METHODS.get(method, Op.OTHER)
+    if kind is ObjectKind.SMEM_POOL:
+        if method.startswith("alloc"):
+            return Op.POOL_ALLOC
+        return _POOL_METHODS.get(method, Op.OTHER)
+    return Op.OTHER

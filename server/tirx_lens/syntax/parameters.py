@@ -1,0 +1,31 @@
+"""What the parameters of a kernel are: buffers, scalars the host passes, compile-time constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Call, Expr, Path, Ref, Symbol, Variable
+from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.syntax.tree import span_of
+
+if TYPE_CHECKING:
+    from tirx_lens.syntax.expressions import ExpressionReader
+    from tirx_lens.syntax.signature import Parameter
+
+
+def kernel_parameter(parameter: Parameter, reader: ExpressionReader) -> Expr:
+    """Return what a kernel's parameter stands for inside it. A scalar is the same in every thread."""
+    annotation = parameter.annotation
+    kind = reader.read(annotation) if annotation is not None else None
+    if isinstance(kind, Path) and kind.dotted == "T.constexpr":
+        return reader.read(parameter.default) if parameter.default else Symbol(parameter.name)
+    if annotation is not None and isinstance(kind, Call) and isinstance(kind.callee, Path):
+        made = KernelObject(
+            serial=-annotation.start_byte
+            - 1,  # apart from those the body makes, which count from 1
+            kind=ObjectKind.BUFFER,
+            name=parameter.name,
+            span=span_of(annotation),
+        )
+        return Ref(made)
+    return Variable(parameter.name, 0, uniform=True)

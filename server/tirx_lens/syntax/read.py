@@ -1,0 +1,26 @@
+"""A source text -> the kernels in it. Never fails: what cannot be read is missing, or a `Problem`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.kernel import KernelFile
+from tirx_lens.syntax.host import HostReader
+from tirx_lens.syntax.tree import parse
+
+if TYPE_CHECKING:
+    from tirx_lens.model.source import SourceText
+
+_MARKS = (b"prim_func", b".jit")
+
+
+def read_kernels(source: SourceText) -> KernelFile:
+    """Return the model of every TVMScript kernel of the text.
+
+    A text that never mentions a kernel decorator costs one search. Traced kernels (`txl.` of
+    tirx-kernels) are ordinary Python and give no kernel here.
+    """
+    if not any(mark in source.data for mark in _MARKS):
+        return KernelFile()
+    tree = parse(source.data)
+    return KernelFile(HostReader(tree.root_node, source.data).read())

@@ -1,0 +1,63 @@
+"""tree-sitter, and the few things we ask of its trees."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import tree_sitter_python
+from tree_sitter import Language, Node, Parser
+
+from tirx_lens.model.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Tree
+
+
+@lru_cache(maxsize=1)
+def python_language() -> Language:
+    """Return the grammar; loading it costs about a millisecond, so it is loaded once."""
+    return Language(tree_sitter_python.language())
+
+
+def parse(data: bytes) -> Tree:
+    """Parse UTF-8 Python. Any bytes give a tree; what is no Python becomes ERROR nodes in it."""
+    return Parser(python_language()).parse(data)
+
+
+def span_of(node: Node) -> Span:
+    """Return the place of a node."""
+    return Span(node.start_byte, node.end_byte)
+
+
+def text_of(node: Node) -> str:
+    """Return the text of a node."""
+    return (node.text or b"").decode("utf-8", errors="replace")
+
+
+def field_of(node: Node, name: str) -> Node | None:
+    """Return a child by its field name, unless the parser made it up to mend an error."""
+    child = node.child_by_field_name(name)
+    return None if child is None or child.is_missing else child
+
+
+def children_of(node: Node) -> list[Node]:
+    """Return the named children, without comments and line continuations."""
+    return [
+        child
+        for child in node.named_children
+        if child.type not in ("comment", "line_continuation") and not child.is_missing
+    ]
+
+
+def walk(node: Node, types: frozenset[str]) -> Iterator[Node]:
+    """Yield the outermost descendants of the given types, in source order."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type in types and current.id != node.id:
+            yield current
+        else:
+            pending.extend(reversed(current.named_children))
