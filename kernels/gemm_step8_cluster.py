@@ -205,8 +205,9 @@ def gemm(M, N, K):
                     T.cuda.warpgroup_sync(WRITEBACK_BARRIER)
                     if warp_id == 0:
                         if T.cuda.elect_sync():
+                            col = T.meta_var(d_col + i * EPI_N)
                             Tx.copy_async(
-                                D[a_row : a_row + BM, d_col + i * EPI_N : d_col + i * EPI_N + EPI_N],
+                                D[a_row : a_row + BM, col : col + EPI_N],
                                 Ds[:, :],
                                 dispatch="tma_auto",
                             )
