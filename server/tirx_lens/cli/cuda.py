@@ -1,0 +1,187 @@
+"""`tirx-lens cuda`: print the CUDA that the kernels of a file become."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tokenize
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tirx_lens.compile.builders import Builder, find_builder, find_builders
+from tirx_lens.compile.local import LocalLauncher
+from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
+from tirx_lens.compile.request import Limits
+from tirx_lens.compile.result import BuildDiagnostic, BuildResult, results_to_json
+from tirx_lens.compile.service import Compiler
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from tirx_lens.compile.request import BuildRequest, Scalar
+
+BUILT, BROKEN, FAILED = 0, 1, 2
+
+
+class _UsageError(Exception):
+    """What was asked for cannot be tried; the text says why."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `tirx-lens cuda`."""
+    parser.add_argument(
+        "file",
+        metavar="FILE[:BUILDER]",
+        help="the kernel's file, and the builder in it; without one, all of them",
+    )
+    parser.add_argument(
+        "--arg",
+        dest="arguments",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="an argument of the builder; wins over the comment `# tirx-lens: args ...`",
+    )
+    parser.add_argument(
+        "--interpreter",
+        metavar="PYTHON",
+        default=sys.executable,
+        help="the Python that TVM is installed in (default: the one tirx-lens runs in)",
+    )
+    parser.add_argument(
+        "--arch", default=DEFAULT_ARCH, help=f"the GPU to compile for (default: {DEFAULT_ARCH})"
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        default=120.0,
+        help="stop a build after this long (default: 120)",
+    )
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build and print. Return 0 when every kernel was built, 1 when one was not, 2 for misuse."""
+    try:
+        requests = _requests(arguments)
+    except _UsageError as error:
+        print(f"tirx-lens cuda: {error}", file=sys.stderr)
+        return FAILED
+    results = asyncio.run(_build(requests, arguments.interpreter))
+    if arguments.output_format == "json":
+        print(json.dumps(results_to_json(results), indent=2, ensure_ascii=False))
+    else:
+        _print(results)
+    return BROKEN if any(result.failed for result in results) else BUILT
+
+
+async def _build(requests: tuple[BuildRequest, ...], interpreter: str) -> tuple[BuildResult, ...]:
+    compiler = Compiler(LocalLauncher(interpreter))
+    try:
+        return tuple(await asyncio.gather(*(compiler.build(request) for request in requests)))
+    finally:
+        await compiler.close()
+
+
+def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
+    path, name = _split(arguments.file)
+    try:
+        with tokenize.open(path) as file:
+            text = file.read()
+    except OSError as error:
+        raise _UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (SyntaxError, UnicodeError, ValueError) as error:
+        raise _UsageError(f"{path} is not Python text: {error}") from error
+    given: dict[str, Scalar] = {}
+    for item in arguments.arguments:
+        try:
+            key, value = parse_argument(item)
+        except ValueError as error:
+            raise _UsageError(f"--arg {error}") from error
+        given[key] = value
+    if arguments.time_limit <= 0:
+        raise _UsageError("--time-limit must be more than 0 seconds")
+    chosen = _choose(path, text, name)
+    _check(path, chosen, given)
+    return tuple(
+        prepare(
+            path,
+            text,
+            builder,
+            arguments=_meant_for(builder, given, alone=len(chosen) == 1),
+            arch=arguments.arch,
+            limits=Limits(arguments.time_limit),
+            workspace=(Path.cwd(),),
+        )
+        for builder in chosen
+    )
+
+
+def _split(argument: str) -> tuple[Path, str | None]:
+    """Split FILE:BUILDER; a colon may be part of a file's name."""
+    path, colon, name = argument.rpartition(":")
+    if not colon or Path(argument).is_file() or not name.replace(".", "").isidentifier():
+        return Path(argument), None
+    return Path(path), name
+
+
+def _choose(path: Path, text: str, name: str | None) -> tuple[Builder | str, ...]:
+    if name is not None:
+        return (find_builder(text, name) or name,)
+    builders = find_builders(text)
+    if not builders:
+        raise _UsageError(
+            f"{path} has no builder: no function with a @T.prim_func or @T.jit kernel in it, and "
+            "none at module level; FILE:NAME names one that is made in another way"
+        )
+    return builders
+
+
+def _check(path: Path, chosen: tuple[Builder | str, ...], given: Mapping[str, Scalar]) -> None:
+    """Refuse builders whose arguments are not all known, before anything runs."""
+    for builder in chosen:
+        missing = builder.missing(given) if isinstance(builder, Builder) else ()
+        if isinstance(builder, Builder) and missing:
+            options = " ".join(f"--arg {name}=..." for name in missing)
+            comment = " ".join(f"{name}=..." for name in missing)
+            raise _UsageError(
+                f"{path}:{builder.line}: {builder.name} needs a value for {', '.join(missing)}: "
+                f"add {options}, or write `# tirx-lens: args {comment}` above the builder"
+            )
+
+
+def _meant_for(
+    builder: Builder | str, given: Mapping[str, Scalar], *, alone: bool
+) -> Mapping[str, Scalar]:
+    """Return the arguments for one builder: of several, each takes those it has."""
+    if alone or isinstance(builder, str):
+        return given
+    names = {parameter.name for parameter in builder.parameters}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _print(results: tuple[BuildResult, ...]) -> None:
+    for result in results:
+        for kernel in result.kernels:
+            spelled = ", ".join(f"{name}={value!r}" for name, value in kernel.args.items())
+            origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
+            print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
+            print(kernel.cuda.rstrip("\n"))
+            print()
+    sys.stdout.flush()
+    for result in results:
+        for item in result.diagnostics:
+            print(_line(item), file=sys.stderr)
+
+
+def _line(item: BuildDiagnostic) -> str:
+    message = f"{item.severity.value}: {item.message} [{item.stage.value}]"
+    if item.file is None:
+        return message
+    path = os.path.relpath(item.file)
+    shown = item.file if path.startswith("..") else path
+    return f"{shown}:{item.line or 1}:{item.column or 1}: {message}"

@@ -1,0 +1,202 @@
+"""Which functions of a file build kernels, and what they need to be called with.
+
+Read from the text alone, half-typed files included; nothing is executed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tirx_lens.syntax.arguments import parse_arguments
+from tirx_lens.syntax.tree import children_of, field_of, parse, text_of, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tree_sitter import Node
+
+    from tirx_lens.compile.request import Scalar
+
+_DEFINITIONS = frozenset({"function_definition"})
+_IMPORTS = frozenset({"import_statement", "import_from_statement"})
+_BLOCKS = frozenset(
+    {"module", "block", "decorated_definition", "if_statement", "elif_clause", "else_clause"}
+    | {"try_statement", "except_clause", "finally_clause", "with_statement"}
+)
+
+
+class BuilderKind(Enum):
+    """What the name stands for in the module."""
+
+    FUNCTION = "function"
+    """A Python function that returns a kernel."""
+    PRIM_FUNC = "prim_func"
+    """A kernel at module level: there is nothing to call."""
+    JIT = "jit"
+    """A `T.jit` kernel at module level, specialized by its `T.constexpr` parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a builder and the text of its default; None where it must be given."""
+
+    name: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A function that builds kernels. Lines are 1-based.
+
+    `line` is the `def` line, `first_line` that of the first decorator or of the arguments comment,
+    `last_line` the last of the body. `arguments` come from the comment
+    `# tirx-lens: args M=1024 ...` above.
+    """
+
+    name: str
+    kind: BuilderKind
+    line: int
+    first_line: int
+    last_line: int
+    kernel_names: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    arguments: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def missing(self, given: Mapping[str, Scalar]) -> tuple[str, ...]:
+        """Return the parameters that neither `given`, nor the comment, nor a default names."""
+        return tuple(
+            parameter.name
+            for parameter in self.parameters
+            if parameter.default is None
+            and parameter.name not in given
+            and parameter.name not in self.arguments
+        )
+
+
+def find_builders(text: str) -> tuple[Builder, ...]:
+    """Return the builders and module-level kernels of a text, in its order. Never raises."""
+    return tuple(
+        builder
+        for builder in _functions(text)
+        if builder.kernel_names or builder.kind is not BuilderKind.FUNCTION
+    )
+
+
+def find_builder(text: str, name: str) -> Builder | None:
+    """Return the module-level function of that name, whether or not it looks like a builder."""
+    return next((item for item in _functions(text) if item.name == name), None)
+
+
+def _functions(text: str) -> Iterator[Builder]:
+    data = text.encode("utf-8", "replace")
+    root = parse(data).root_node
+    lines = data.decode("utf-8").split("\n")
+    tvm_names = frozenset(_names_from_tvm(root))
+    for definition in walk(root, _DEFINITIONS):
+        name = field_of(definition, "name")
+        if name is None or not _at_module_level(definition):
+            continue
+        outer = definition.parent
+        whole = outer if outer is not None and outer.type == "decorated_definition" else definition
+        comment_line, arguments = _arguments_above(lines, whole.start_point.row)
+        kind = _kernel_kind(definition, tvm_names) or BuilderKind.FUNCTION
+        yield Builder(
+            name=text_of(name),
+            kind=kind,
+            line=definition.start_point.row + 1,
+            first_line=comment_line + 1,
+            last_line=definition.end_point.row + 1,
+            kernel_names=tuple(_kernel_names(definition, kind, tvm_names)),
+            parameters=tuple(_parameters(definition, kind)),
+            arguments=arguments,
+        )
+
+
+def _at_module_level(definition: Node) -> bool:
+    """Tell whether a definition binds a name of the module; an `if` or `try` may be around it."""
+    node = definition.parent
+    while node is not None:
+        if node.type == "ERROR" and definition.start_point.column > 0:
+            return False  # the function around it is being typed
+        if node.type != "ERROR" and node.type not in _BLOCKS:
+            return False
+        node = node.parent
+    return True
+
+
+def _kernel_names(definition: Node, kind: BuilderKind, tvm_names: frozenset[str]) -> Iterator[str]:
+    if kind is not BuilderKind.FUNCTION:
+        yield text_of(definition.child_by_field_name("name") or definition)
+        return
+    body = field_of(definition, "body")
+    for inner in walk(body, _DEFINITIONS) if body is not None else ():
+        name = field_of(inner, "name")
+        inner_kind = _kernel_kind(inner, tvm_names)
+        if name is not None and inner_kind is not None:
+            yield text_of(name)
+        elif inner_kind is None:
+            yield from _kernel_names(inner, BuilderKind.FUNCTION, tvm_names)
+
+
+def _kernel_kind(definition: Node, tvm_names: frozenset[str]) -> BuilderKind | None:
+    """Return what the decorators of a definition make of it; None for plain Python."""
+    outer = definition.parent
+    if outer is None or outer.type != "decorated_definition":
+        return None
+    for decorator in outer.children:
+        if decorator.type != "decorator":
+            continue
+        spelled = text_of(decorator).lstrip("@ ").split("(")[0].strip()
+        first, _, last = spelled.rpartition(".") if "." in spelled else (spelled, "", spelled)
+        if last == "prim_func":
+            return BuilderKind.PRIM_FUNC
+        if last == "jit" and first.split(".")[0] in tvm_names:  # other libraries have one as well
+            return BuilderKind.JIT
+    return None
+
+
+def _names_from_tvm(root: Node) -> Iterator[str]:
+    """Return the names that imports of TVM bind."""
+    for statement in walk(root, _IMPORTS):
+        module = field_of(statement, "module_name")
+        if module is not None and not _is_tvm(text_of(module)):
+            continue
+        for item in statement.children_by_field_name("name"):
+            alias = field_of(item, "alias")
+            imported = field_of(item, "name") or item
+            if module is not None or _is_tvm(text_of(imported)):
+                yield text_of(alias) if alias is not None else text_of(imported).split(".")[0]
+
+
+def _is_tvm(module: str) -> bool:
+    return module.split(".")[0] in ("tvm", "tvm_tirx")
+
+
+def _parameters(definition: Node, kind: BuilderKind) -> Iterator[Parameter]:
+    parameters = field_of(definition, "parameters")
+    if parameters is None or kind is BuilderKind.PRIM_FUNC:
+        return
+    for node in children_of(parameters):
+        if kind is BuilderKind.JIT:
+            annotation = field_of(node, "type")
+            if annotation is None or not text_of(annotation).endswith("constexpr"):
+                continue
+        name = node if node.type == "identifier" else field_of(node, "name")
+        if node.type == "typed_parameter":  # has no name field: the pattern is its first child
+            name = next(iter(node.named_children), None)
+        default = field_of(node, "value")
+        if name is not None and name.type == "identifier":
+            yield Parameter(text_of(name), None if default is None else text_of(default))
+
+
+def _arguments_above(lines: list[str], row: int) -> tuple[int, Mapping[str, Scalar]]:
+    """Return the row of the arguments comment directly above `row`, and what it says."""
+    above = row - 1
+    while above >= 0 and lines[above].lstrip().startswith("#"):
+        arguments = parse_arguments(lines[above])
+        if arguments is not None:
+            return above, arguments
+        above -= 1
+    return row, {}
