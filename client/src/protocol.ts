@@ -2,10 +2,8 @@
 import { NotificationType, NotificationType0, RequestType } from "vscode-languageclient/node";
 import type { Position } from "vscode-languageclient/node";
 
-/** A value a kernel's builder can be called with. */
-export type ArgumentValue = number | boolean | string | null;
-
-export type Arguments = Readonly<Record<string, ArgumentValue>>;
+/** What a kernel's builder is called with: Python expressions by parameter name. */
+export type Arguments = Readonly<Record<string, string>>;
 
 /** What the server is told when it starts. Without `trusted` it executes nothing. */
 export interface InitializationOptions {
@@ -39,8 +37,8 @@ export interface CudaParams {
 
 export interface Parameter {
   readonly name: string;
-  /** Absent where the builder has no default for it. */
-  readonly default?: ArgumentValue;
+  /** The Python text of its default; absent where it has none. */
+  readonly default?: string;
 }
 
 export interface Cuda {
@@ -70,7 +68,7 @@ export interface Failed {
   readonly message: string;
   readonly detail: string;
   readonly file?: string;
-  /** Counted from 1, as are columns. */
+  /** Counted from 0, as are columns. */
   readonly line?: number;
   readonly column?: number;
 }

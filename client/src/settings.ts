@@ -23,8 +23,18 @@ export interface Settings {
   readonly timeLimit: number;
 }
 
-/** Settings that take effect without starting the server anew. */
-const LIVE = [`${SECTION}.showNotifications`, `${SECTION}.trace.server`];
+/** What the server is started with. The other settings take effect without a restart. */
+const NEED_RESTART = [
+  "enable",
+  "interpreter",
+  "importStrategy",
+  "path",
+  "args",
+  "logLevel",
+  "select",
+  "ignore",
+  "build",
+].map((name) => `${SECTION}.${name}`);
 
 /**
  * Read the settings as they stand. In an untrusted workspace VS Code itself leaves out what the
@@ -61,9 +71,5 @@ export function notificationLevel(): Notifications {
 
 /** Tell whether a change of configuration needs the server started anew. */
 export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
-  if (!event.affectsConfiguration(SECTION)) {
-    return false;
-  }
-  const names = Object.keys(vscode.workspace.getConfiguration(SECTION)).map((n) => `${SECTION}.${n}`);
-  return names.some((name) => !LIVE.some((live) => live.startsWith(name)) && event.affectsConfiguration(name));
+  return NEED_RESTART.some((name) => event.affectsConfiguration(name));
 }

@@ -1,0 +1,192 @@
+/** "Show Generated CUDA", and keeping what it shows up to date. */
+import * as vscode from "vscode";
+import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
+import type { Supervisor } from "../server/supervisor";
+import { command, notify, show, type Button } from "../ui/notify";
+import { askArguments, askBuilder } from "./ask";
+import { viewUri, type View, type Views } from "./views";
+
+const UNTRUSTED =
+  "Showing generated CUDA runs the Python code of this file. This workspace is not trusted, so nothing was run.";
+
+export class CudaGenerator implements vscode.Disposable {
+  readonly #refreshing = new Map<string, vscode.CancellationTokenSource>();
+
+  constructor(
+    readonly supervisor: Supervisor,
+    readonly views: Views,
+    readonly memory: vscode.Memento,
+    readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  /** Build the kernel at the cursor and show its CUDA beside it, asking for what is missing. */
+  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+    if (editor?.document.languageId !== "python") {
+      await show("information", "Open a Python file with a TIRx kernel first, then ask for its CUDA.");
+      return;
+    }
+    if (!vscode.workspace.isTrusted) {
+      await show("warning", UNTRUSTED, command("Manage Workspace Trust", "workbench.trust.manage"));
+      return;
+    }
+    const source = editor.document.uri;
+    const position = { line: editor.selection.active.line, character: editor.selection.active.character };
+    let params: CudaParams = { textDocument: { uri: source.toString() }, position };
+    for (;;) {
+      const result = await this.#buildWithProgress(params);
+      if (result === undefined) {
+        return;
+      }
+      switch (result.kind) {
+        case "cuda":
+          await this.#open(source, result, params);
+          return;
+        case "failed":
+          await this.#tellFailure(result, "");
+          return;
+        case "choose": {
+          const builder = await askBuilder(result.builders);
+          if (builder === undefined) {
+            return;
+          }
+          params = { ...params, builder };
+          break;
+        }
+        case "needArguments": {
+          const given = await askArguments(result, source, this.memory);
+          if (given === undefined) {
+            return;
+          }
+          params = { ...params, builder: result.builder, arguments: given };
+        }
+      }
+    }
+  }
+
+  /** Build the open views of a source again. A build of an older save is given up. */
+  async refresh(source: vscode.Uri): Promise<void> {
+    await Promise.all(this.views.openViewsOf(source).map((view) => this.#refreshView(view)));
+  }
+
+  dispose(): void {
+    this.#refreshing.forEach((token) => token.cancel());
+  }
+
+  async #refreshView(view: View): Promise<void> {
+    const key = view.uri.toString();
+    this.#refreshing.get(key)?.cancel();
+    const cancellation = new vscode.CancellationTokenSource();
+    this.#refreshing.set(key, cancellation);
+    const params: CudaParams = {
+      textDocument: { uri: view.source.toString() },
+      builder: view.builder,
+      ...(view.given === undefined ? {} : { arguments: view.given }),
+    };
+    const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
+    try {
+      const result = await vscode.window.withProgress(options, () => this.#build(params, cancellation.token));
+      if (result !== undefined && !cancellation.token.isCancellationRequested) {
+        this.#take(view, result);
+      }
+    } finally {
+      if (this.#refreshing.get(key) === cancellation) {
+        this.#refreshing.delete(key);
+      }
+      cancellation.dispose();
+    }
+  }
+
+  #take(view: View, result: CudaResult): void {
+    if (result.kind === "cuda") {
+      this.views.put({ ...view, text: result.text, stale: undefined });
+      return;
+    }
+    const reason =
+      result.kind === "failed"
+        ? result.message
+        : result.kind === "choose"
+          ? `${view.builder} is no longer in the file.`
+          : `${view.builder} needs arguments that nothing gives.`;
+    const first = view.stale === undefined;
+    this.views.put({ ...view, stale: reason });
+    const message = `${reason} The CUDA shown is that of the last good build.`;
+    if (first) {
+      notify(this.log, "warning", message, ...(result.kind === "failed" ? this.#buttons(result) : []));
+    } else {
+      this.log.warn(message);
+    }
+  }
+
+  async #open(source: vscode.Uri, cuda: Cuda, params: CudaParams): Promise<void> {
+    const uri = viewUri(source, cuda.builder, cuda.title);
+    const view = { uri, source, builder: cuda.builder, given: params.arguments, text: cuda.text, stale: undefined };
+    this.views.put(view);
+    await this.views.reveal(view);
+  }
+
+  #buildWithProgress(params: CudaParams): Thenable<CudaResult | undefined> {
+    const options = {
+      location: vscode.ProgressLocation.Notification,
+      title: "TIRx Lens: building the kernel",
+      cancellable: true,
+    };
+    return vscode.window.withProgress(options, (_, token) => this.#build(params, token));
+  }
+
+  /** Ask the server; undefined where the request was given up. */
+  async #build(params: CudaParams, token: vscode.CancellationToken): Promise<CudaResult | undefined> {
+    const session = await this.supervisor.session();
+    if (session === undefined) {
+      return { kind: "failed", message: this.#whyNoServer(), detail: "" };
+    }
+    try {
+      return await session.client.sendRequest(cudaRequest, params, token);
+    } catch (error) {
+      if (token.isCancellationRequested) {
+        return undefined;
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
+    }
+  }
+
+  #whyNoServer(): string {
+    const life = this.supervisor.life;
+    switch (life.kind) {
+      case "disabled":
+        return 'TIRx Lens is off: the setting "tirx-lens.enable" is false.';
+      case "stopped":
+        return `The TIRx Lens server is not running: ${life.reason}`;
+      default:
+        return "The TIRx Lens server is not running.";
+    }
+  }
+
+  async #tellFailure(failure: Failed, rest: string): Promise<void> {
+    this.log.error(failure.message);
+    await show("error", `${failure.message}${rest}`, ...this.#buttons(failure));
+  }
+
+  #buttons(failure: Failed): readonly Button[] {
+    const { file, line = 0, column = 0, detail } = failure;
+    const buttons: Button[] = [];
+    if (file !== undefined) {
+      const place = new vscode.Position(line, column);
+      buttons.push({
+        title: "Go to Place",
+        run: () =>
+          vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(place, place) }),
+      });
+    }
+    if (detail !== "") {
+      buttons.push({
+        title: "Show Details",
+        run: () => {
+          this.log.error(detail);
+          this.log.show(true);
+        },
+      });
+    }
+    return buttons;
+  }
+}

@@ -1,0 +1,90 @@
+/** The read-only documents that show CUDA, and whether each is that of its source as saved. */
+import * as vscode from "vscode";
+import type { Arguments } from "../protocol";
+
+export const SCHEME = "tirx-cuda";
+
+/** One CUDA text, with what it takes to build it again. */
+export interface View {
+  readonly uri: vscode.Uri;
+  readonly source: vscode.Uri;
+  readonly builder: string;
+  /** What the user typed; undefined where the source itself gives the arguments. */
+  readonly given: Arguments | undefined;
+  readonly text: string;
+  /** Why the text is older than its source, or undefined where it is not. */
+  readonly stale: string | undefined;
+}
+
+/** The document of a builder of a file, named after `title`. */
+export function viewUri(source: vscode.Uri, builder: string, title: string): vscode.Uri {
+  const name = title.replace(/[\\/]/g, "-");
+  const query = new URLSearchParams({ source: source.toString(), builder }).toString();
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${name.endsWith(".cu") ? name : `${name}.cu`}`, query });
+}
+
+export class Views
+  implements vscode.TextDocumentContentProvider, vscode.FileDecorationProvider, vscode.Disposable
+{
+  readonly #views = new Map<string, View>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly #decorated = new vscode.EventEmitter<vscode.Uri>();
+  readonly #registrations: vscode.Disposable;
+
+  readonly onDidChange = this.#changed.event;
+  readonly onDidChangeFileDecorations = this.#decorated.event;
+
+  constructor() {
+    this.#registrations = vscode.Disposable.from(
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.window.registerFileDecorationProvider(this),
+      vscode.workspace.onDidCloseTextDocument((document) => this.#views.delete(document.uri.toString())),
+      this.#changed,
+      this.#decorated,
+    );
+  }
+
+  /** The views of a source that are open in a tab. */
+  openViewsOf(source: vscode.Uri): readonly View[] {
+    return [...this.#views.values()].filter(
+      (view) => view.source.toString() === source.toString() && columnOf(view.uri) !== undefined,
+    );
+  }
+
+  /** Put a new text, or a new state, in place of the old one. */
+  put(view: View): void {
+    this.#views.set(view.uri.toString(), view);
+    this.#changed.fire(view.uri);
+    this.#decorated.fire(view.uri);
+  }
+
+  /** Show a view: where it is already, else beside the source. The cursor stays in the source. */
+  async reveal(view: View): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(view.uri);
+    const viewColumn = columnOf(view.uri) ?? vscode.ViewColumn.Beside;
+    await vscode.window.showTextDocument(document, { viewColumn, preview: false, preserveFocus: true });
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const view = this.#views.get(uri.toString());
+    // A tab that VS Code brought back from an earlier session; nothing is executed unasked.
+    return view?.text ?? '// Run "TIRx Lens: Show Generated CUDA" in the kernel\'s file to see its CUDA here.\n';
+  }
+
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    const stale = this.#views.get(uri.toString())?.stale;
+    return stale === undefined
+      ? undefined
+      : new vscode.FileDecoration("!", `Older than its source: ${stale}`, new vscode.ThemeColor("list.warningForeground"));
+  }
+
+  dispose(): void {
+    this.#registrations.dispose();
+  }
+}
+
+function columnOf(uri: vscode.Uri): vscode.ViewColumn | undefined {
+  return vscode.window.tabGroups.all.find((group) =>
+    group.tabs.some(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString()),
+  )?.viewColumn;
+}

@@ -1,0 +1,73 @@
+/** The extension's entry: makes the parts and connects them to VS Code's events. */
+import * as vscode from "vscode";
+import { CudaGenerator } from "./cuda/generate";
+import { Views } from "./cuda/views";
+import { onActiveInterpreterChanged } from "./python/extension";
+import { Supervisor } from "./server/supervisor";
+import { needsRestart, readSettings } from "./settings";
+import { trackTirxFiles } from "./ui/context";
+import { printDebugInformation } from "./ui/debugInformation";
+import { StatusItem } from "./ui/status";
+
+/** What `deactivate` has to wait for; VS Code calls it with no arguments. */
+let running: Supervisor | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const channels = {
+    extension: vscode.window.createOutputChannel("TIRx Lens", { log: true }),
+    server: vscode.window.createOutputChannel("TIRx Lens Server", { log: true }),
+  };
+  const item = new StatusItem();
+  const supervisor = new Supervisor(context, channels, item);
+  running = supervisor;
+  const views = new Views();
+  const cuda = new CudaGenerator(supervisor, views, context.workspaceState, channels.extension);
+  const { registerCommand } = vscode.commands;
+
+  context.subscriptions.push(
+    channels.extension,
+    channels.server,
+    item,
+    views,
+    cuda,
+    trackTirxFiles(),
+    registerCommand("tirx-lens.showGeneratedCuda", () => cuda.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
+    registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
+    registerCommand("tirx-lens.showServerLogs", () => channels.server.show()),
+    registerCommand("tirx-lens.printDebugInformation", () => printDebugInformation(supervisor)),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (needsRestart(event)) {
+        void supervisor.restart(true);
+      }
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      void supervisor.trustGranted();
+      void followPythonExtension();
+    }),
+    vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
+  );
+
+  /** Start anew when another interpreter is chosen in the Python extension and counts here. */
+  async function followPythonExtension(): Promise<void> {
+    const changed = (): void => {
+      if (readSettings().interpreter.length === 0) {
+        void supervisor.restart(true);
+      }
+    };
+    const subscription = await onActiveInterpreterChanged(changed, channels.extension);
+    if (subscription !== undefined) {
+      context.subscriptions.push(subscription);
+    }
+  }
+
+  void supervisor.restart(true);
+  if (vscode.workspace.isTrusted) {
+    void followPythonExtension();
+  }
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.dispose();
+  running = undefined;
+}

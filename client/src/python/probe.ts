@@ -1,0 +1,78 @@
+/** What a Python interpreter is, asked of itself. */
+import { execFile } from "node:child_process";
+
+/** The oldest Python that the server runs on. */
+export const OLDEST: readonly [number, number] = [3, 10];
+
+const LIMIT_MS = 10_000;
+
+// Old enough in its spelling for any Python 3, so that one that is too old can still say so.
+const QUESTION =
+  "import sys, platform; i = sys.implementation; " +
+  "print('|'.join([sys.executable, '.'.join(map(str, sys.version_info[:3])), i.name, i.cache_tag or '', platform.machine()]))";
+
+export interface Python {
+  /** The program and its arguments, as it was run. */
+  readonly command: readonly string[];
+  readonly executable: string;
+  readonly version: string;
+  /** "cpython", "pypy" and so on. */
+  readonly implementation: string;
+  /** "cpython-311": what compiled modules are built for. */
+  readonly cacheTag: string;
+  readonly machine: string;
+}
+
+/** Why a program cannot serve as Python, as the end of a sentence that starts with its name. */
+export class UnusablePython extends Error {}
+
+/**
+ * Run the interpreter, isolated from the folder and the variables around it, and read its answer.
+ *
+ * @throws UnusablePython where it does not start, is not Python 3, or takes over 10 s.
+ */
+export async function probe(command: readonly string[]): Promise<Python> {
+  const [program, ...rest] = command;
+  if (program === undefined) {
+    throw new UnusablePython("names no program");
+  }
+  const answer = await run(program, [...rest, "-I", "-S", "-c", QUESTION]);
+  const [executable, version, implementation, cacheTag, machine] = answer.trim().split("|");
+  if (machine === undefined || executable === undefined || version === undefined) {
+    throw new UnusablePython("did not answer as a Python interpreter does");
+  }
+  return {
+    command,
+    executable,
+    version,
+    implementation: implementation ?? "",
+    cacheTag: cacheTag ?? "",
+    machine,
+  };
+}
+
+/** Why the server cannot run on this interpreter, or undefined where it can. */
+export function tooOld(python: Python): string | undefined {
+  const [major = 0, minor = 0] = python.version.split(".").map(Number);
+  const old = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+  return old ? `is Python ${python.version}; TIRx Lens needs ${OLDEST.join(".")} or newer` : undefined;
+}
+
+function run(program: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { timeout: LIMIT_MS, windowsHide: true }, (error, stdout, stderr) => {
+      if (error === null) {
+        resolve(stdout);
+      } else if (error.code === "ENOENT") {
+        reject(new UnusablePython("does not exist"));
+      } else if (error.code === "EACCES") {
+        reject(new UnusablePython("is not a program that may be run"));
+      } else if (error.killed === true) {
+        reject(new UnusablePython(`did not answer within ${LIMIT_MS / 1000} s`));
+      } else {
+        const lastLine = stderr.trim().split("\n").at(-1) ?? "";
+        reject(new UnusablePython(`failed: ${lastLine === "" ? error.message : lastLine}`));
+      }
+    });
+  });
+}

@@ -1,0 +1,95 @@
+/** How the server is started: the program, its arguments and what it is told first. */
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { InitializationOptions } from "../protocol";
+import { choosePython, type Choice } from "../python/choose";
+import { activeInterpreter } from "../python/extension";
+import { readSettings, type Settings } from "../settings";
+
+export interface Launch {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly options: InitializationOptions;
+}
+
+export interface Plan {
+  readonly settings: Settings;
+  readonly choice: Choice;
+  /** Undefined where nothing on this machine can run the server. */
+  readonly launch: Launch | undefined;
+}
+
+/** Find out how the server would be started now. Runs interpreters, but none of the workspace's. */
+export async function planLaunch(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+): Promise<Plan> {
+  const trusted = vscode.workspace.isTrusted;
+  const settings = readSettings();
+  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
+  const bundled = path.join(context.extensionPath, "bundled");
+  const fromEnvironment = trusted && settings.importStrategy === "fromEnvironment";
+  const choice = await choosePython(await chosenInterpreter(settings, trusted, log), {
+    searchPath: process.env.PATH ?? "",
+    forbidden: trusted ? [] : folders,
+    libraries: fromEnvironment ? undefined : path.join(bundled, "libs"),
+  });
+  const start = startCommand(settings, choice, bundled, trusted, fromEnvironment);
+  return {
+    settings,
+    choice,
+    launch: start && {
+      program: start[0],
+      args: start.slice(1),
+      cwd: (trusted ? folders[0] : undefined) ?? context.extensionPath,
+      options: {
+        trusted,
+        settings: {
+          interpreter: choice.kernel,
+          arch: settings.arch,
+          timeLimit: settings.timeLimit,
+          select: settings.select,
+          ignore: settings.ignore,
+          enable: settings.enable,
+          logLevel: settings.logLevel,
+        },
+      },
+    },
+  };
+}
+
+async function chosenInterpreter(
+  settings: Settings,
+  trusted: boolean,
+  log: vscode.LogOutputChannel,
+): Promise<readonly string[]> {
+  if (settings.interpreter.length > 0) {
+    return settings.interpreter;
+  }
+  // The Python extension's choice can be the workspace's own environment.
+  const active = trusted ? await activeInterpreter(log) : undefined;
+  return active === undefined ? [] : [active];
+}
+
+function startCommand(
+  settings: Settings,
+  choice: Choice,
+  bundled: string,
+  trusted: boolean,
+  fromEnvironment: boolean,
+): readonly [string, ...string[]] | undefined {
+  if (trusted && settings.path !== "") {
+    return [settings.path, "server", ...settings.args];
+  }
+  const [program, ...rest] = choice.server?.command ?? [];
+  if (program === undefined) {
+    return undefined;
+  }
+  // The bundled server needs nothing of its interpreter but the standard library: isolated, no
+  // module of the user's can stand in front of one of its own.
+  const isolation = fromEnvironment ? [] : ["-I", "-S"];
+  const script = path.join(bundled, "run_server.py");
+  const strategy = fromEnvironment ? "fromEnvironment" : "useBundled";
+  return [program, ...rest, "-X", "utf8", ...isolation, script, strategy, ...settings.args];
+}

@@ -1,0 +1,73 @@
+/** Messages to the user about what happens in the background. */
+import * as vscode from "vscode";
+import { notificationLevel, type Notifications } from "../settings";
+
+export type Severity = "error" | "warning" | "information";
+
+export interface Button {
+  readonly title: string;
+  readonly run: () => unknown;
+}
+
+const SHOWN: Readonly<Record<Notifications, readonly Severity[]>> = {
+  off: [],
+  onError: ["error"],
+  onWarning: ["error", "warning"],
+  always: ["error", "warning", "information"],
+};
+
+/** Tell of an event in the background, in the log always and on the screen as the settings say. */
+export function notify(
+  log: vscode.LogOutputChannel,
+  severity: Severity,
+  message: string,
+  ...buttons: readonly Button[]
+): void {
+  logOf(log, severity)(message);
+  if (SHOWN[notificationLevel()].includes(severity)) {
+    void show(severity, message, ...buttons);
+  }
+}
+
+/** Show a message whatever the settings say: it answers something the user did. */
+export async function show(
+  severity: Severity,
+  message: string,
+  ...buttons: readonly Button[]
+): Promise<void> {
+  const titles = buttons.map((button) => button.title);
+  const chosen = await shower(severity)(message, ...titles);
+  await buttons.find((button) => button.title === chosen)?.run();
+}
+
+export const openSettings = (query: string): Button => ({
+  title: "Open Settings",
+  run: () => vscode.commands.executeCommand("workbench.action.openSettings", query),
+});
+
+export const command = (title: string, name: string): Button => ({
+  title,
+  run: () => vscode.commands.executeCommand(name),
+});
+
+function shower(severity: Severity): (message: string, ...items: string[]) => Thenable<string | undefined> {
+  switch (severity) {
+    case "error":
+      return vscode.window.showErrorMessage;
+    case "warning":
+      return vscode.window.showWarningMessage;
+    case "information":
+      return vscode.window.showInformationMessage;
+  }
+}
+
+function logOf(log: vscode.LogOutputChannel, severity: Severity): (message: string) => void {
+  switch (severity) {
+    case "error":
+      return (message) => log.error(message);
+    case "warning":
+      return (message) => log.warn(message);
+    case "information":
+      return (message) => log.info(message);
+  }
+}

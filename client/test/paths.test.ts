@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { candidatesOnPath, expand, isInside } from "../src/paths";
+
+const VARIABLES = { home: "/home/ada", workspaceFolder: "/work space", environment: { CONDA: "/opt/conda" } };
+
+for (const [value, expanded] of [
+  ["~/env/bin/python", "/home/ada/env/bin/python"],
+  ["~", "/home/ada"],
+  ["~ada/python", "~ada/python"],
+  ["${workspaceFolder}/.venv/bin/python", "/work space/.venv/bin/python"],
+  ["${env:CONDA}/bin/${env:NONE}python", "/opt/conda/bin/python"],
+  ["${userHome}/p", "/home/ada/p"],
+  ["python3", "python3"],
+] as const) {
+  test(`${value} expands to ${expanded}`, () => {
+    assert.equal(expand(value, VARIABLES), expanded);
+  });
+}
+
+test("a folder's name at the start of another's is not that folder", () => {
+  assert.ok(isInside("/ws/a/python", "/ws"));
+  assert.ok(isInside("/ws", "/ws"));
+  assert.ok(isInside("/ws/..hidden", "/ws"));
+  assert.ok(!isInside("/ws-other/python", "/ws"));
+  assert.ok(!isInside("/ws/../python", "/ws"));
+});
+
+test("relative entries of PATH are passed over", () => {
+  assert.deepEqual(candidatesOnPath("python3", ".:/usr/bin::bin:/opt/b"), [
+    "/usr/bin/python3",
+    "/opt/b/python3",
+  ]);
+});
