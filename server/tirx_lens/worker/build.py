@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .builder import Kernel, find_kernels
+from .builder import find_kernels
 from .compile import compile_kernel, quicken_parser
-from .failures import BuildError, Place, diagnose, short_name
+from .failures import BuildError, diagnose, short_name
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
 from .module import import_entry
 
@@ -47,23 +47,10 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
     for kernel in kernels:
         progress(f"compiling {kernel.name}")
         try:
-            results.append(compile_kernel(kernel, request))
-        except BaseException as error:
-            diagnostics.append(
-                diagnose(
-                    error, Stage.COMPILE, f"Compiling {kernel.name}", tree, _where(kernel, tree)
-                )
-            )
+            results.append(compile_kernel(kernel, request, tree))
+        except BuildError as failure:
+            diagnostics.append(failure.diagnostic)
     return BuildResult(tuple(results), tuple(diagnostics))
-
-
-def _where(kernel: Kernel, tree: SourceTree) -> Place | None:
-    """Return where the kernel is defined, as far as its span tells."""
-    span = getattr(kernel.function, "span", None)
-    if span is None:
-        return None
-    original = tree.original(str(span.source_name.name))
-    return None if original is None else Place(original, int(span.line))
 
 
 def _failed(diagnostic: BuildDiagnostic) -> BuildResult:

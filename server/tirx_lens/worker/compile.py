@@ -6,30 +6,51 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .messages import KernelResult, Resources
+from .dispatch import DispatchWatch
+from .failures import BuildError, HostOnlyError, Place, definition_of, diagnose
+from .geometry import LaunchWatch, launch_of, resources_of
+from .messages import KernelResult, Stage
 
 if TYPE_CHECKING:
     from .builder import Kernel
     from .messages import BuildRequest
+    from .sources import SourceTree
 
 
-def compile_kernel(kernel: Kernel, request: BuildRequest) -> KernelResult:
-    """Lower one kernel and print its CUDA. Raises what TVM raises."""
+def compile_kernel(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> KernelResult:
+    """Lower one kernel and print its CUDA. Raises BuildError."""
+    launches, dispatches = LaunchWatch(), DispatchWatch(tree)
+    try:
+        with launches.watching(), dispatches.watching():
+            cuda = _lower(kernel, request)
+    except BaseException as error:
+        line = definition_of(tree, request.entry, kernel.name)
+        place = None if line is None else Place(request.entry, line)
+        diagnostic = diagnose(error, Stage.COMPILE, f"Compiling {kernel.name}", tree, place)
+        if dispatches.failed:
+            diagnostic = dispatches.explain(diagnostic)
+        raise BuildError(diagnostic) from error
+    extents = launches.extents()
+    return KernelResult(
+        name=kernel.name,
+        builder=request.builder,
+        args=dict(request.args),
+        cuda=cuda,
+        tvm_version=importlib.import_module("tvm").__version__,
+        target=request.arch,
+        launch=launch_of(extents),
+        resources=resources_of(extents, cuda),
+    )
+
+
+def _lower(kernel: Kernel, request: BuildRequest) -> str:
     tvm = importlib.import_module("tvm")
     target = tvm.target.Target({"kind": "cuda", "arch": request.arch})
     with target:
         executable = tvm.compile(
             tvm.IRModule({"main": kernel.function}), target=target, tir_pipeline="tirx"
         )
-    return KernelResult(
-        name=kernel.name,
-        builder=request.builder,
-        args=dict(request.args),
-        cuda=_cuda_of(executable.mod),
-        tvm_version=tvm.__version__,
-        target=request.arch,
-        resources=Resources(),
-    )
+    return _cuda_of(executable.mod)
 
 
 def quicken_parser() -> None:
@@ -62,6 +83,4 @@ def _cuda_of(module: Any) -> str:
         text = str(imported.inspect_source("cuda"))
         if text:
             return text
-    raise RuntimeError(
-        "TVM lowered this function to host code alone: no part of it is a CUDA kernel"
-    )
+    raise HostOnlyError("TVM made host code alone of this function: no part of it runs on the GPU")

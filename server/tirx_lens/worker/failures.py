@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TVM_PLACE = re.compile(r"^\s*-->\s*(?P<file>.+):(?P<line>\d+):(?P<column>\d+)\s*$", re.MULTILINE)
 _FAULT_FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 _LONGEST_MESSAGE = 300
+_FRAMES_KEPT = 16  # from each end of a stack
 
 
 class BuildError(Exception):
@@ -28,6 +29,10 @@ class BuildError(Exception):
     def __init__(self, diagnostic: BuildDiagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+class HostOnlyError(Exception):
+    """A function has no part that runs on the GPU. The text is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,8 @@ def diagnose(
         original = tree.original(error.filename)
         if original is not None:
             return _at(diagnostic, Place(original, error.lineno or 1, error.offset or None))
+    if isinstance(error, SyntaxError) and (null := tree.first_null()) is not None:
+        return _at(diagnostic, Place(*null))  # Python names no line for a null byte
     if type(error).__name__ == "DiagnosticError":
         return _of_tvm_parser(error, diagnostic, tree)
     if isinstance(error, MemoryError):
@@ -80,7 +87,7 @@ def user_frames(trace: TracebackType | None, tree: SourceTree) -> tuple[Frame, .
         if original is not None and summary.lineno is not None:
             end = getattr(summary, "end_lineno", None) or summary.lineno
             frames.append(Frame(original, summary.lineno, end))
-    return tuple(frames)
+    return _shortened(frames)
 
 
 def fault_place(dump: str, tree: SourceTree) -> tuple[Frame, ...]:
@@ -90,7 +97,14 @@ def fault_place(dump: str, tree: SourceTree) -> tuple[Frame, ...]:
         original = tree.original(match["file"])
         if original is not None:
             frames.append(Frame(original, int(match["line"]), int(match["line"])))
-    return tuple(reversed(frames))
+    return _shortened(frames[::-1])
+
+
+def _shortened(frames: list[Frame]) -> tuple[Frame, ...]:
+    """Leave the middle of an endless recursion out."""
+    if len(frames) > 2 * _FRAMES_KEPT:
+        frames = [*frames[:_FRAMES_KEPT], *frames[-_FRAMES_KEPT:]]
+    return tuple(frames)
 
 
 def definition_line(tree: SourceTree, original: str, line: int) -> int:
@@ -103,6 +117,14 @@ def definition_line(tree: SourceTree, original: str, line: int) -> int:
     return line
 
 
+def definition_of(tree: SourceTree, original: str, name: str) -> int | None:
+    """Return the `def` line of the first function of that name in a file."""
+    for node in ast.walk(ast.parse(tree.text(original))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            return node.lineno
+    return None
+
+
 def first_sentence(text: str) -> str:
     """Return the first line of a message, cut to a length that fits where editors show it."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
@@ -111,9 +133,14 @@ def first_sentence(text: str) -> str:
 
 
 def _message(error: BaseException, doing: str) -> str:
-    said = first_sentence(str(error))
+    try:
+        said = first_sentence(str(error))
+    except Exception:  # a class whose text raises
+        said = ""
     if isinstance(error, SyntaxError):
         return f"Python cannot read this: {error.msg}"
+    if isinstance(error, HostOnlyError):
+        return said
     if isinstance(error, SystemExit):
         return f"{doing} called exit({'' if error.code is None else repr(error.code)})"
     if isinstance(error, MemoryError):

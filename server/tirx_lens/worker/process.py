@@ -236,6 +236,7 @@ class BuildProcess:
             detail=tree.translate("\n".join(part for part in (trace, output) if part)),
             file=place.file,
             line=place.line,
+            column=1,
             frames=frames,
         )
 

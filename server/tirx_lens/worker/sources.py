@@ -59,6 +59,15 @@ class SourceTree:
         """Return the text of one of the user's files."""
         return self._texts[original]
 
+    def first_null(self) -> tuple[str, int, int] | None:
+        """Return file, line and column of the first null character in the sources."""
+        for path, text in self._texts.items():
+            offset = text.find("\0")
+            if offset >= 0:
+                line = text.count("\n", 0, offset) + 1
+                return path, line, offset - text.rfind("\n", 0, offset)
+        return None
+
     def character_column(self, original: str, line: int, byte_column: int) -> int:
         """Convert a 1-based column in UTF-8 bytes, as TVM counts, to one in characters."""
         before = self.line(original, line).encode("utf-8", "replace")[: max(byte_column - 1, 0)]

@@ -1,0 +1,114 @@
+"""Where and why a tile operation has no implementation: TVM says why, but not where."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .messages import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .messages import BuildDiagnostic
+    from .sources import SourceTree
+
+_ROW = re.compile(
+    r"^\|\s*(?P<variant>\w+) \(prio=[^)]*\)\s*\|\s*(?P<reason>.*?)\s*\|$", re.MULTILINE
+)
+_REASONS_SHOWN = 2
+
+
+class DispatchWatch:
+    """Remembers the tile operation whose dispatch failed."""
+
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
+        self._operation: Any = None
+        self._report = ""
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch the compilations inside the `with` block."""
+        try:
+            dispatcher = importlib.import_module("tvm.tirx.operator.tile_primitive.dispatcher")
+        except ImportError:
+            yield
+            return
+        original = dispatcher.run_dispatch
+
+        def spy(op_call: Any, *rest: Any, **options: Any) -> Any:
+            try:
+                return original(op_call, *rest, **options)
+            except Exception as error:
+                self._operation, self._report = op_call, str(error)
+                raise
+
+        vars(dispatcher)["run_dispatch"] = spy
+        try:
+            yield
+        finally:
+            vars(dispatcher)["run_dispatch"] = original
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether a dispatch failed."""
+        return self._operation is not None
+
+    def explain(self, diagnostic: BuildDiagnostic) -> BuildDiagnostic:
+        """Return the diagnostic of the failure, at the operation and in one sentence."""
+        diagnostic = replace(diagnostic, message=self._message())
+        spans = list(self._user_spans())
+        if not spans:  # a library's own T.inline: the kernel's definition has to do
+            return diagnostic
+        span, original = spans[-1]
+        line = int(span.line)
+        return replace(
+            diagnostic,
+            file=original,
+            line=line,
+            column=self._tree.character_column(original, line, int(span.column)),
+            frames=tuple(Frame(file, int(item.line), int(item.end_line)) for item, file in spans),
+        )
+
+    def _message(self) -> str:
+        name = str(self._operation.op.name).rsplit(".", 1)[-1]
+        wanted = getattr(self._operation, "dispatch", None)
+        if "no variant named" in self._report:
+            return f"{name} has no dispatch named {str(wanted)!r} in this TVM"
+        reasons = [
+            f"{row['variant']} {_plain(row['reason'])}" for row in _ROW.finditer(self._report)
+        ]
+        if not reasons:
+            return f"{name} has no implementation for this target"
+        shown = "; ".join(reasons[:_REASONS_SHOWN])
+        more = len(reasons) - _REASONS_SHOWN
+        return f"{name} cannot be lowered here: {shown}" + (f"; {more} more" if more > 0 else "")
+
+    def _user_spans(self) -> Iterator[tuple[Any, str]]:
+        """Yield the spans of the operation, from the outermost `T.inline` call inwards."""
+        for span in _flattened(getattr(self._operation, "span", None)):
+            original = self._tree.original(str(span.source_name.name))
+            if original is not None:
+                yield span, original
+
+
+def _flattened(span: Any) -> Iterator[Any]:
+    if span is None:
+        return
+    parts = getattr(span, "spans", None)
+    if parts is None:
+        yield span
+        return
+    for part in parts:
+        yield from _flattened(part)
+
+
+def _plain(reason: str) -> str:
+    """Drop the name of the checking function from "rejected: check_name — what it found"."""
+    kind, _, rest = reason.partition(": ")
+    found = rest.partition(" — ")[2] or rest
+    return f"{kind} it ({found})" if kind == "rejected" else f"failed ({reason})"
