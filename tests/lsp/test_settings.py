@@ -3,7 +3,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-
 from tirx_lens.lsp.settings import Settings, read_settings
 
 

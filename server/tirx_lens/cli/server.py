@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-LEVELS = ("debug", "info", "warning", "error")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "--log-level",
-        choices=LEVELS,
+        choices=("trace", "debug", "info", "warning", "error", "off"),
         default="info",
         help="how much to log, on standard error and to the editor (default: %(default)s)",
     )

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.uris import to_fs_path
 
 from tirx_lens.lsp.messages import (
+    Choose,
+    Cuda,
     CudaParams,
     CudaReply,
     Failed,
     MalformedMessageError,
+    NeedArguments,
+    Parameter,
     State,
     Status,
 )
+from tirx_lens.lsp.progress import progress
+from tirx_lens.model.source import Position, SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from tirx_lens.compile.builders import Builder
+    from tirx_lens.compile.request import BuildRequest, Scalar
+    from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult
+    from tirx_lens.lsp.compilers import Compiler
+    from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
 
-    CompilerFactory = Callable[..., Any]
+    CompilerFactory = Callable[[Sequence[str]], Compiler]
+
+_log = logging.getLogger(__name__)
 
 UNTRUSTED = Failed(
     "This workspace is not trusted, so TIRx Lens runs nothing from it: trust the workspace to see "
@@ -33,6 +51,8 @@ class CudaService:
         self.is_trusted = False
         self._server = server
         self._compilers = compilers
+        self._compiler: Compiler | None = None
+        self._command: tuple[str, ...] = ()
         self._tvm_version: str | None = None
 
     def report_ready(self) -> None:
@@ -44,26 +64,197 @@ class CudaService:
         self.is_trusted = True
         self.report_ready()
 
-    def settings_changed(self) -> None:
-        """Let the next build use the settings as they are now."""
-        self._tvm_version = None
-
-    def close(self) -> None:
-        """Stop every build."""
+    async def close(self) -> None:
+        """End every build and the worker."""
+        compiler, self._compiler = self._compiler, None
+        if compiler is not None:
+            await compiler.close()
 
     async def reply_to(self, params: object) -> CudaReply:
         """Answer one request."""
         if not self.is_trusted:
             return UNTRUSTED
         try:
-            CudaParams.from_json(params)
+            asked = CudaParams.from_json(params)
         except MalformedMessageError as error:
             return Failed(f"The request is malformed: {error}.")
-        return UNTRUSTED
+        document = self._server.documents.get(asked.uri)
+        if document is None:
+            return Failed(f"{asked.uri} is not open, so there is no text to build.")
+        path = to_fs_path(document.uri) if document.uri.startswith("file:") else None
+        if path is None:
+            return Failed("Save the file first: a kernel is built with the modules beside it.")
+        return await self._build(document, Path(path), asked)
+
+    async def _build(self, document: Document, path: Path, asked: CudaParams) -> CudaReply:
+        chosen = await self._server.background.run(lambda: choose_builder(document, asked))
+        if isinstance(chosen, (Choose, Failed)):
+            return chosen
+        arguments = arguments_for(chosen, asked.arguments)
+        if chosen.missing(arguments):
+            return needed(chosen)
+        request = await self._server.background.run(
+            lambda: self._request(document, path, chosen, arguments)
+        )
+        result = await self._run(request, chosen.name, asked.work_done_token)
+        return self._reply(result, chosen, document, path)
+
+    def _request(
+        self, document: Document, path: Path, builder: Builder, arguments: Mapping[str, Scalar]
+    ) -> BuildRequest:
+        from tirx_lens.compile.prepare import DEFAULT_ARCH, prepare
+        from tirx_lens.compile.request import Limits
+
+        settings = self._server.settings
+        open_texts = {
+            Path(name): other.source.text
+            for other in self._server.documents
+            if other.is_python and (name := to_fs_path(other.uri))
+        }
+        folders = [to_fs_path(folder.uri) for folder in self._server.workspace.folders.values()]
+        return prepare(
+            path,
+            document.source.text,
+            builder,
+            arguments=arguments,
+            arch=settings.arch or DEFAULT_ARCH,
+            limits=Limits(time_seconds=settings.time_limit),
+            workspace=[Path(folder) for folder in folders if folder],
+            open_texts=open_texts,
+        )
+
+    async def _run(self, request: BuildRequest, name: str, token: str | int | None) -> BuildResult:
+        from tirx_lens.compile.result import Stage
+
+        compiler = await self._current_compiler()
+        state, message = State.READY, ""
+        self._report(State.BUILDING, f"Building {name}")
+        try:
+            async with progress(self._server, f"Building {name}", token) as report:
+                result = await compiler.build(request, report)
+            if result.kernels:
+                self._tvm_version = result.kernels[0].tvm_version
+            # A kernel that is wrong is no failure of the server's: only one that no kernel
+            # could be built after is.
+            ours = [d for d in result.diagnostics if d.stage in (Stage.ENVIRONMENT, Stage.WORKER)]
+            if result.failed and ours:
+                state, message = State.FAILED, ours[0].message
+            return result
+        finally:
+            self._report(state, message)
+
+    async def _current_compiler(self) -> Compiler:
+        command = self._server.settings.command(trusted=self.is_trusted)
+        if self._compiler is None or command != self._command:
+            await self.close()
+            self._tvm_version = None
+            self._command = command
+            self._compiler = self._compilers(command)
+        return self._compiler
+
+    def _reply(
+        self, result: BuildResult, builder: Builder, document: Document, path: Path
+    ) -> CudaReply:
+        from tirx_lens.compile.result import Severity
+
+        errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
+        if errors or not result.kernels:
+            reply = self._failure(errors, builder, document, path)
+            _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
+            return reply
+        return shown(result.kernels, builder)
+
+    def _failure(
+        self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path
+    ) -> Failed:
+        if not errors:
+            return Failed(f"{builder.name} was built, but gave no kernel.")
+        error = errors[0]
+        if error.file is None or error.line is None:
+            return Failed(error.message, error.detail)
+        line, column = error.line - 1, max((error.column or 1) - 1, 0)
+        source = document.source if Path(error.file) == path else _read(Path(error.file))
+        if source is not None:
+            encoding = self._server.documents.encoding
+            column = source.position(source.offset(Position(line, column)), encoding).column
+        return Failed(error.message, error.detail, error.file, line, column)
 
     def _report(self, state: State, message: str = "") -> None:
         command = self._server.settings.command(trusted=self.is_trusted)
-        self._server.notify_status(Status(state, command[0], self._tvm_version, message))
+        status = Status(state, shlex.join(command), self._tvm_version, message)
+        self._server.notify_status(status)
 
 
-def _none() -> None: ...
+def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | Failed:
+    """Find the builder that is named, else the one at the position, else the only one."""
+    from tirx_lens.compile.builders import find_builder, find_builders
+
+    text = document.source.data.decode("utf-8")
+    if asked.builder is not None:
+        named = find_builder(text, asked.builder)
+        return named or Failed(f"There is no function {asked.builder} at the top of this file.")
+    builders = find_builders(text)
+    if asked.line is not None:
+        line = asked.line + 1
+        for builder in builders:
+            if builder.first_line <= line <= builder.last_line:
+                return builder
+    if len(builders) == 1:
+        return builders[0]
+    if not builders:
+        return Failed(
+            "This file builds no TIRx kernel: there is no @T.prim_func or @T.jit in it, alone or "
+            "in a function."
+        )
+    return Choose(tuple(builder.name for builder in builders))
+
+
+def arguments_for(builder: Builder, given: Mapping[str, str]) -> dict[str, Scalar]:
+    """Return the arguments of a build: those of the comment above the builder, then the given."""
+    from tirx_lens.compile.prepare import parse_value
+
+    known = {parameter.name for parameter in builder.parameters}
+    values = {name: parse_value(text) for name, text in given.items() if name in known}
+    return values | dict(builder.arguments)
+
+
+def needed(builder: Builder) -> NeedArguments:
+    """Ask for the arguments that the comment above the builder does not give."""
+    return NeedArguments(
+        builder.name,
+        tuple(
+            Parameter(parameter.name, parameter.default)
+            for parameter in builder.parameters
+            if parameter.name not in builder.arguments
+        ),
+    )
+
+
+def shown(kernels: Sequence[KernelResult], builder: Builder) -> Cuda:
+    """Make the reply of the kernels that a builder gave: nearly always one."""
+    first = kernels[0]
+    written = {name: _written(value) for name, value in first.args.items()}
+    title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
+    parts = [kernel.cuda for kernel in kernels]
+    if len(parts) > 1:
+        parts = [f"// kernel {kernel.name}\n{kernel.cuda}" for kernel in kernels]
+    return Cuda(
+        title=title,
+        text="\n".join(parts),
+        kernel=", ".join(kernel.name for kernel in kernels),
+        builder=builder.name,
+        arguments=written,
+        tvm_version=first.tvm_version,
+        target=first.target,
+    )
+
+
+def _written(value: Scalar) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _read(path: Path) -> SourceText | None:
+    try:
+        return SourceText(path.read_text("utf-8", errors="replace"))
+    except OSError:
+        return None

@@ -20,6 +20,18 @@ _TYPES = (
 )
 
 
+_LEVELS = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL,
+}
+LEVELS = tuple(_LEVELS)
+
+
 class ClientLog(logging.Handler):
     """Sends records as `window/logMessage`. Records of other threads go by way of the loop."""
 
@@ -49,11 +61,16 @@ class OneLine(logging.Formatter):
         return super().format(record)
 
 
+def set_level(name: str) -> None:
+    """Set how much the server logs, by a name that editors use; `off` still logs what is fatal."""
+    level = _LEVELS[name]
+    logging.getLogger("tirx_lens").setLevel(level)
+    logging.getLogger("pygls").setLevel(logging.DEBUG if name == "trace" else logging.WARNING)
+
+
 def log_to_stderr(level: str) -> None:
     """Set logging up for the process. pygls logs every message at INFO: its warnings will do."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(OneLine("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    handler.setFormatter(OneLine("%(levelname)s:%(name)s:%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("tirx_lens").setLevel(level.upper())
-    if level == "debug":
-        logging.getLogger("pygls").setLevel(logging.DEBUG)
+    set_level(level)

@@ -48,6 +48,7 @@ class CudaParams:
     column: int | None = None
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    work_done_token: str | int | None = None
 
     @classmethod
     def from_json(cls, params: object) -> CudaParams:
@@ -70,7 +71,9 @@ class CudaParams:
             if not isinstance(value, (str, int, float, bool)):
                 raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
             written[name] = value if isinstance(value, str) else repr(value)
-        return cls(uri, line, column, builder, written)
+        token = _at(params, "workDoneToken")
+        token = token if isinstance(token, (str, int)) else None
+        return cls(uri, line, column, builder, written, token)
 
 
 def _at(value: object, key: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ from pygls.lsp.server import LanguageServer
 from tirx_lens import __version__
 from tirx_lens.lsp import actions, edits, messages, protocol
 from tirx_lens.lsp.background import Background
+from tirx_lens.lsp.compilers import local_compiler
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.documents import Document, Documents
-from tirx_lens.lsp.logs import ClientLog
+from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     Analyse = Callable[[SourceText, Selection], Analysis]
 
 _log = logging.getLogger(__name__)
+
+_CLOSE_LIMIT = 3.0
+"""Seconds that ending the worker may take before the server ends without it."""
 
 
 class LensServer(LanguageServer):
@@ -70,8 +75,9 @@ class LensServer(LanguageServer):
         """Take what the client says of itself before the reply to `initialize`."""
         encoding = self.workspace.position_encoding
         self.documents.encoding = Encoding(getattr(encoding, "value", encoding))
-        log = logging.getLogger("tirx_lens")
-        log.addHandler(ClientLog(self, asyncio.get_running_loop()))
+        logger = logging.getLogger("tirx_lens")
+        logger.addHandler(ClientLog(self, asyncio.get_running_loop()))
+        logger.propagate = False  # or clients that log standard error too would show a line twice
         options = params.initialization_options
         if isinstance(options, dict):
             self.cuda.is_trusted = options.get("trusted") is True
@@ -86,8 +92,9 @@ class LensServer(LanguageServer):
             _log.warning("%s", sentence)
         if read.settings == self.settings:
             return
+        if read.settings.log_level is not None:
+            set_level(read.settings.log_level)
         self.settings = read.settings
-        self.cuda.settings_changed()
         for document in self.documents:
             self.look_at(document)
 
@@ -149,16 +156,18 @@ class LensServer(LanguageServer):
         """Log what went wrong between pygls and a handler; pygls would open a window on it."""
         _log.error("%s: %s", source.__name__, error)
 
-    def end(self) -> None:
-        """Stop all work under way."""
+    async def end(self) -> None:
+        """Stop all work under way. Nothing is sent after."""
         self.schedule.close()
         self.background.close()
-        self.cuda.close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.cuda.close(), _CLOSE_LIMIT)
         for task in self._tasks:
             task.cancel()
         logger = logging.getLogger("tirx_lens")
         for handler in [h for h in logger.handlers if isinstance(h, ClientLog)]:
             logger.removeHandler(handler)
+            logger.propagate = True
 
     def _analyse_selected(self, source: SourceText) -> Analysis:
         return self._analyse(source, self.settings.selection)
@@ -184,7 +193,7 @@ class LensServer(LanguageServer):
     async def _end_with(self, process_id: int) -> None:
         await wait_for_end(process_id)
         _log.warning("the editor's process %d has ended, so this server ends too", process_id)
-        self.end()
+        await self.end()
         # The thread that reads standard input may be blocked in it for ever.
         os._exit(0 if self.was_asked_to_shut_down else 1)
 
@@ -196,7 +205,7 @@ def create_server(
 
     `analyse` and `compilers` stand in for the real ones in tests.
     """
-    server = LensServer(analyse or _analyse, compilers or (lambda: None))
+    server = LensServer(analyse or _analyse, compilers or local_compiler)
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -207,9 +216,9 @@ def create_server(
         server.cuda.report_ready()
 
     @server.feature(types.SHUTDOWN)
-    def shutdown(_: Any) -> None:
+    async def shutdown(_: Any) -> None:
         server.was_asked_to_shut_down = True
-        server.end()
+        await server.end()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from tirx_lens.lsp.logs import LEVELS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,6 +26,7 @@ class Settings:
     select: tuple[str, ...] = ("TX",)
     ignore: tuple[str, ...] = ()
     enable: bool = True
+    log_level: str | None = None
 
     @property
     def selection(self) -> Selection:
@@ -106,6 +109,12 @@ def _codes(value: object) -> tuple[str, ...]:
     raise ValueError("a list of rule codes or prefixes such as TX102 or TX1")
 
 
+def _level(value: object) -> str:
+    if isinstance(value, str) and value in LEVELS:
+        return value
+    raise ValueError("one of " + ", ".join(LEVELS))
+
+
 def _switch(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -119,4 +128,5 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "select": ("select", _codes),
     "ignore": ("ignore", _codes),
     "enable": ("enable", _switch),
+    "logLevel": ("log_level", _level),
 }

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
+import logging
 import os
 import sys
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, BinaryIO
+
+from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
 if TYPE_CHECKING:
     from tirx_lens.lsp.server import LensServer
+
+_log = logging.getLogger(__name__)
 
 
 def serve(server: LensServer) -> int:
@@ -23,8 +31,24 @@ def serve(server: LensServer) -> int:
     gc.collect()
     gc.freeze()  # what was loaded stays: no collection need look at it again
     gc.enable()
-    try:
-        server.start_io(sys.stdin.buffer, channel)
-    finally:
-        server.end()
+    # pygls ends a session on `exit` with SystemExit.
+    with contextlib.suppress(KeyboardInterrupt, SystemExit, BrokenPipeError):
+        asyncio.run(_session(server, sys.stdin.buffer, channel))
+    server.thread_pool.shutdown()
+    with contextlib.suppress(BrokenPipeError):
+        channel.close()
     return 0 if server.was_asked_to_shut_down else 1
+
+
+async def _session(server: LensServer, stdin: BinaryIO, channel: BinaryIO) -> None:
+    server.protocol.set_writer(StdoutWriter(channel))
+    try:
+        await run_async(
+            stop_event=threading.Event(),
+            reader=StdinAsyncReader(stdin, server.thread_pool),
+            protocol=server.protocol,
+            logger=_log,
+            error_handler=server.report_server_error,
+        )
+    finally:
+        await server.end()
