@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tirx_lens.rules.engine import run_rules
+from tirx_lens.rules.registry import RULES
+from tirx_lens.syntax.fold import compute
+from tirx_lens.syntax.read import read_kernels
+from tirx_lens.syntax.suppressions import read_suppressions
+from tirx_lens.threads.reach import reach
+
 if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
@@ -36,5 +43,13 @@ def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
 
     Never raises for any text: what could not be read gives no finding.
     """
-    del selection
-    return Analysis(source)
+    kernels = read_kernels(source).kernels
+    if not kernels:
+        return Analysis(source)
+    chosen = selection or Selection()
+    rules = [rule for rule in RULES if chosen.admits(rule.code)]
+    placed = [(kernel, reach(kernel, compute)) for kernel in kernels]
+    findings, failures = run_rules(source, placed, rules)
+    suppressed = read_suppressions(source)
+    kept = tuple(finding for finding in findings if not suppressed.silence(finding, source))
+    return Analysis(source, kept, tuple((failure.code, failure.reason) for failure in failures))

@@ -29,13 +29,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `tirx-lens` with the given arguments and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
-        prog="tirx-lens", description="Find the mistakes in TIRx kernels that TVM compiles silently."
+        prog="tirx-lens",
+        description="Find the mistakes in TIRx kernels that TVM compiles silently.",
     )
     parser.add_argument("--version", action="version", version=f"tirx-lens {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     called = next((word for word in words if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        subparser = subparsers.add_parser(
+            name, help=summary, description=summary.capitalize() + "."
+        )
         if name == called:
             importlib.import_module(f"tirx_lens.cli.{name}").add_arguments(subparser)
     arguments = parser.parse_args(words)

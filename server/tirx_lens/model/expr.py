@@ -179,7 +179,7 @@ class Unknown(Expr):
 
 
 def is_host(expr: Expr) -> bool:
-    """Tell whether the value is the host's: fixed when the kernel is built, the same in every thread."""
+    """Tell whether the value is the host's: fixed at build time, the same in every thread."""
     match expr:
         case Const() | Symbol():
             return True

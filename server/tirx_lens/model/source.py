@@ -1,4 +1,4 @@
-"""A source text and the conversions between byte offsets and the positions people and editors use."""
+"""A source text, and its places as editors and people count them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from tirx_lens.model.span import Span
+if TYPE_CHECKING:
+    from tirx_lens.model.span import Span
 
 
 class Encoding(Enum):
@@ -28,7 +30,7 @@ class Position:
 
 @dataclass(frozen=True)
 class SourceText:
-    """One text, with its line table. Lines end at `\\n`, `\\r\\n` or a lone `\\r`, as in LSP."""
+    r"""One text, with its line table. Lines end at `\n`, `\r\n` or a lone `\r`, as in LSP."""
 
     text: str
 

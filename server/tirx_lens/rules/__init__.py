@@ -1,0 +1,1 @@
+"""The rules, one a module, and the engine that runs them."""

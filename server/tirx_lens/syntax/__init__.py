@@ -1,0 +1,1 @@
+"""The static front end: TVMScript text to the kernel model, through tree-sitter."""

@@ -204,7 +204,7 @@ class BodyReader:
         self._statements.append(Loop(LoopKind.FOR, control, body, span_of(node), header))
 
     def _loop_control(self, node: Node | None) -> Expr:
-        """Read the iterable, keeping `range(...)` a call: its bounds say how often the loop runs."""
+        """Read the iterable, keeping `range(...)` a call: its bounds say how often it runs."""
         if node is not None and node.type == "call":
             callee = self._reader.read(field_of(node, "function"))
             if isinstance(callee, Path):
@@ -215,7 +215,7 @@ class BodyReader:
     def _bind_loop_variables(self, target: Node | None, control: Expr) -> None:
         if target is None:
             return
-        bound = "thread_binding" in control.callee.dotted if _is_path_call(control) else False
+        bound = "thread_binding" in _callee_path(control)
         targets = [target] if target.type == "identifier" else children_of(target)
         for variable in targets:
             if variable.type == "identifier":
@@ -325,9 +325,9 @@ class BodyReader:
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
                 return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
             case Path(dotted=dotted) if dotted.startswith("lang.") and dotted[5:] in LANG_CLASSES:
-                made = self._objects.construct(dotted[5:], self._target, span, arguments)
-                self._emit(Op.CONSTRUCT, dotted, span, arguments, created=made)
-                return Ref(made, span=span)
+                built = self._objects.construct(dotted[5:], self._target, span, arguments)
+                self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
+                return Ref(built, span=span)
             case Path(dotted=dotted):
                 if dotted.startswith(("T.", "Tx.")):
                     op = operations.of_call(dotted, arguments.positional)
@@ -413,8 +413,11 @@ def _same_scope() -> Iterator[None]:
     yield
 
 
-def _is_path_call(expr: Expr) -> bool:
-    return isinstance(expr, Call) and isinstance(expr.callee, Path)
+def _callee_path(expr: Expr) -> str:
+    match expr:
+        case Call(callee=Path(dotted=dotted)):
+            return dotted
+    return ""
 
 
 def _is_none(expr: Expr) -> bool:

@@ -169,6 +169,7 @@ class ExpressionReader:
         return self._effects.call(node, callee, arguments)
 
     def arguments(self, node: Node | None) -> Arguments:
+        """Return what an argument list gives."""
         positional: list[Expr] = []
         keywords: list[tuple[str, Expr]] = []
         complete = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.expr import Apply, Const, Expr, Operator, Select, Sequence
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 64  # keeps `9 ** 9 ** 9` from stopping the editor
 
-_BINARY: dict[Operator, Callable[[object, object], object]] = {
-    Operator.ADD: operator.add,  # type: ignore[dict-item]
-    Operator.SUBTRACT: operator.sub,  # type: ignore[dict-item]
-    Operator.MULTIPLY: operator.mul,  # type: ignore[dict-item]
-    Operator.DIVIDE: operator.truediv,  # type: ignore[dict-item]
-    Operator.FLOOR_DIVIDE: operator.floordiv,  # type: ignore[dict-item]
-    Operator.MODULO: operator.mod,  # type: ignore[dict-item]
-    Operator.LEFT_SHIFT: operator.lshift,  # type: ignore[dict-item]
-    Operator.RIGHT_SHIFT: operator.rshift,  # type: ignore[dict-item]
-    Operator.BIT_AND: operator.and_,  # type: ignore[dict-item]
-    Operator.BIT_OR: operator.or_,  # type: ignore[dict-item]
-    Operator.BIT_XOR: operator.xor,  # type: ignore[dict-item]
+_BINARY: dict[Operator, Callable[[Any, Any], object]] = {
+    Operator.ADD: operator.add,
+    Operator.SUBTRACT: operator.sub,
+    Operator.MULTIPLY: operator.mul,
+    Operator.DIVIDE: operator.truediv,
+    Operator.FLOOR_DIVIDE: operator.floordiv,
+    Operator.MODULO: operator.mod,
+    Operator.LEFT_SHIFT: operator.lshift,
+    Operator.RIGHT_SHIFT: operator.rshift,
+    Operator.BIT_AND: operator.and_,
+    Operator.BIT_OR: operator.or_,
+    Operator.BIT_XOR: operator.xor,
     Operator.EQUAL: operator.eq,
     Operator.NOT_EQUAL: operator.ne,
-    Operator.LESS: operator.lt,  # type: ignore[dict-item]
-    Operator.LESS_EQUAL: operator.le,  # type: ignore[dict-item]
-    Operator.GREATER: operator.gt,  # type: ignore[dict-item]
-    Operator.GREATER_EQUAL: operator.ge,  # type: ignore[dict-item]
+    Operator.LESS: operator.lt,
+    Operator.LESS_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_EQUAL: operator.ge,
 }
 
 NUMBERS = (int, float)
@@ -39,8 +39,8 @@ def compute(kind: Operator, left: object, right: object) -> object:
     """Apply a binary operator to two plain values; None when Python would refuse or blow up."""
     numbers = isinstance(left, NUMBERS) and isinstance(right, NUMBERS)
     try:
-        if kind is Operator.POWER and numbers:
-            return left**right if abs(right) <= 64 and abs(left) <= _LARGEST else None  # type: ignore[operator]
+        if kind is Operator.POWER:
+            return _power(left, right)
         if kind in (Operator.LEFT_SHIFT, Operator.RIGHT_SHIFT):
             if not (isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64):
                 return None
@@ -53,6 +53,12 @@ def compute(kind: Operator, left: object, right: object) -> object:
         return None
 
 
+def _power(left: object, right: object) -> object:
+    if isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64:
+        return left**right if abs(left) <= _LARGEST else None
+    return None
+
+
 def fold(kind: Operator, *operands: Expr) -> Expr:
     """Apply an operator, computing what is constant and keeping the rest symbolic."""
     values = [operand.value for operand in operands if isinstance(operand, Const)]
@@ -60,9 +66,10 @@ def fold(kind: Operator, *operands: Expr) -> Expr:
         folded = _fold_constants(kind, values)
         if folded is not None:
             return folded
-    if kind is Operator.ADD and all(isinstance(operand, Sequence) for operand in operands):
-        items = [item for operand in operands for item in operand.items]  # type: ignore[attr-defined]
-        return Sequence(tuple(items))
+    if kind is Operator.ADD:
+        sequences = [operand for operand in operands if isinstance(operand, Sequence)]
+        if len(sequences) == len(operands):
+            return Sequence(tuple(item for sequence in sequences for item in sequence.items))
     if kind in (Operator.AND, Operator.OR):
         return _fold_logic(kind, operands)
     return Apply(kind, operands)

@@ -96,17 +96,17 @@ class HostReader:
                 chained = right.type == "assignment"
                 if chained:
                     self._expression(right)
-                source = field_of(right, "left") if chained else right
-                self._bind(left, self._value(source))
+                self._bind(left, self._value(field_of(right, "left") if chained else right))
         elif node.type == "augmented_assignment":
             left, operator = field_of(node, "left"), node.child_by_field_name("operator")
             if left is not None and left.type == "identifier" and operator is not None:
                 kind = _AUGMENTED.get(operator.type)
-                right = self._value(field_of(node, "right"))
+                operand = self._value(field_of(node, "right"))
                 current = self._reader.scope.lookup(text_of(left))
-                known = kind is not None and current is not None
-                value = fold(kind, current, right) if known else self._symbol(left)  # type: ignore[arg-type]
-                self._bind(left, value)
+                if kind is None or current is None:
+                    self._bind(left, self._symbol(left))
+                else:
+                    self._bind(left, fold(kind, current, operand))
         elif node.type == "call":
             pass  # a host call gives nothing a kernel can name
         elif node.type == "named_expression":
@@ -145,7 +145,7 @@ class HostReader:
                 self._bind(part, item)
 
     def _if(self, node: Node) -> None:
-        """Follow the side a constant condition takes; otherwise both, keeping what they agree on."""
+        """Follow the side a constant condition takes, else both: names then become symbols."""
         condition = self._reader.read(field_of(node, "condition"))
         consequence = field_of(node, "consequence")
         alternatives = node.children_by_field_name("alternative")

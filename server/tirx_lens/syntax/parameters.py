@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def kernel_parameter(parameter: Parameter, reader: ExpressionReader) -> Expr:
-    """Return what a kernel's parameter stands for inside it. A scalar is the same in every thread."""
+    """Return what a parameter stands for in its kernel. A scalar is the same in every thread."""
     annotation = parameter.annotation
     kind = reader.read(annotation) if annotation is not None else None
     if isinstance(kind, Path) and kind.dotted == "T.constexpr":

@@ -1,4 +1,4 @@
-"""A source text -> the kernels in it. Never fails: what cannot be read is missing, or a `Problem`."""
+"""A source text -> the kernels in it, never failing: what cannot be read is left out."""
 
 from __future__ import annotations
 

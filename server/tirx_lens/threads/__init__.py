@@ -1,0 +1,1 @@
+"""Sets of threads: which reach a statement, and which an operation demands."""

@@ -1,0 +1,74 @@
+"""Questions about a kernel's structure that need no knowledge of threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, Op, Operation, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.span import Span
+
+
+def operations(block: Block) -> Iterator[Operation]:
+    """Yield every operation in program order, whatever guards it."""
+    for statement in block.statements:
+        if isinstance(statement, Operation):
+            yield statement
+        else:
+            for inner in blocks_of(statement):
+                yield from operations(inner)
+
+
+def blocks_of(statement: Statement) -> tuple[Block, ...]:
+    """Return the blocks directly inside a statement."""
+    match statement:
+        case Branch(then=then, orelse=orelse):
+            return (then, orelse)
+        case Loop(body=body) | Inlined(body=body):
+            return (body,)
+        case Block():
+            return (statement,)
+        case _:
+            return ()
+
+
+def statement_span(statement: Statement) -> Span | None:
+    """Return the source range of a statement; an operation gives the statement it stands in."""
+    match statement:
+        case Operation(statement=span):
+            return span
+        case Block(statements=statements):
+            return statement_span(statements[0]) if statements else None
+        case _:
+            return statement.span
+
+
+def top_level(block: Block, place: Span) -> int | None:
+    """Return the index of the statement of a block that holds a place of the source."""
+    for index, statement in enumerate(block.statements):
+        span = statement_span(statement)
+        if span is not None and span.contains(place):
+            return index
+    return None
+
+
+def enclosing_block(block: Block, place: Span) -> Block | None:
+    """Return the innermost block with a statement that is exactly this source range."""
+    for statement in block.statements:
+        span = statement_span(statement)
+        if span == place:
+            return block
+        if span is not None and span.contains(place):
+            for inner in blocks_of(statement):
+                found = enclosing_block(inner, place)
+                if found is not None:
+                    return found
+    return None
+
+
+def uses(block: Block, *ops: Op) -> bool:
+    """Tell whether a block has one of these operations at its own level or below."""
+    return any(operation.op in ops for operation in operations(block))

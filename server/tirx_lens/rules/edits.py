@@ -1,0 +1,106 @@
+"""Changes to statements, made so that the text around them stays as its author laid it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.finding import Edit
+from tirx_lens.model.kernel import Block, Branch
+from tirx_lens.model.queries import blocks_of, enclosing_block, statement_span
+from tirx_lens.model.span import Span
+
+if TYPE_CHECKING:
+    from tirx_lens.model.source import SourceText
+
+
+def whole_lines(source: SourceText, span: Span) -> Span | None:
+    """Return the lines of a statement, line end included; None when it shares them with another.
+
+    A comment after the statement goes with it.
+    """
+    first, last = source.line_of(span.start), source.line_of(max(span.start, span.end - 1))
+    start = source.line_starts[first]
+    starts = source.line_starts
+    end = starts[last + 1] if last + 1 < len(starts) else len(source.data)
+    before = source.data[start : span.start]
+    after = source.data[span.end : end].strip()
+    if before.strip() or (after and not after.startswith(b"#")):
+        return None
+    return Span(start, end)
+
+
+def indentation(source: SourceText, span: Span) -> str:
+    """Return the white space before a statement."""
+    start = source.line_starts[source.line_of(span.start)]
+    return source.data[start : span.start].decode("utf-8", errors="replace")
+
+
+def line_end(source: SourceText) -> str:
+    """Return how this text ends its lines."""
+    first = source.data.find(b"\n")
+    return "\r\n" if first > 0 and source.data[first - 1 : first] == b"\r" else "\n"
+
+
+def removal(source: SourceText, body: Block, statement: Span) -> Edit | None:
+    """Return the edit that takes a statement out of a kernel's body.
+
+    An `if` that would be left empty goes with it; where something else would be left empty, a
+    `pass` stays.
+    """
+    target = statement
+    while True:
+        lines = whole_lines(source, target)
+        block = enclosing_block(body, target)
+        if lines is None or block is None:
+            return None
+        if len({statement_span(other) for other in block.statements}) > 1 or block is body:
+            return Edit(lines, "")
+        parent = _branch_around(body, block)
+        if parent is None or not _plain_if(source, parent):
+            return Edit(target, "pass")
+        target = parent.span
+
+
+def insertion(source: SourceText, lines: Span, anchor: Span, *, after: bool) -> Edit | None:
+    """Return the edit that writes the statement on `lines` before or after the one at `anchor`."""
+    place = whole_lines(source, anchor)
+    if place is None:
+        return None
+    ending = line_end(source)
+    text = source.slice(lines)
+    old = indentation(source, Span(_first_text(source, lines), lines.end))
+    new = indentation(source, anchor)
+    moved = [_reindented(line, old, new) for line in text.splitlines()]
+    written = ending.join(moved) + ending
+    offset = place.end if after else place.start
+    if after and not source.data[: place.end].endswith((b"\n", b"\r")):
+        written = ending + written.removesuffix(
+            ending
+        )  # the last line of a text without a line end
+    return Edit(Span(offset, offset), written)
+
+
+def _first_text(source: SourceText, lines: Span) -> int:
+    data = source.data[lines.start : lines.end]
+    return lines.start + len(data) - len(data.lstrip(b" \t"))
+
+
+def _reindented(line: str, old: str, new: str) -> str:
+    return new + line[len(old) :] if line.startswith(old) else line
+
+
+def _branch_around(block: Block, inner: Block) -> Branch | None:
+    for statement in block.statements:
+        for candidate in blocks_of(statement):
+            if candidate is inner:
+                return statement if isinstance(statement, Branch) else None
+            found = _branch_around(candidate, inner)
+            if found is not None:
+                return found
+    return None
+
+
+def _plain_if(source: SourceText, branch: Branch) -> bool:
+    """Tell whether a branch is an `if` of its own, with no other side and no comment to lose."""
+    text = source.slice(branch.span)
+    return text.startswith("if") and not branch.orelse.statements and "#" not in text

@@ -1,0 +1,88 @@
+"""What a rule is: a class whose docstring is its page and whose examples are its tests."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.finding import Finding, Fix, Related, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.model.kernel import Kernel
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
+    from tirx_lens.threads.reach import ReachMap
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A text in which the rule finds something: on each line that ends in `# <-`, and no other.
+
+    `replacement` is the text after the fixes of the rule, without the marks; None when it offers
+    no fix here.
+    """
+
+    code: str
+    severity: Severity = Severity.ERROR
+    replacement: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView:
+    """What a rule looks at: one kernel, the text around it, and which thread gets where.
+
+    `reach` is None when the text does not say how many threads the kernel has: rules about
+    participants then have nothing to say.
+    """
+
+    source: SourceText
+    kernel: Kernel
+    reach: ReachMap | None
+
+    def line(self, span: Span) -> int:
+        """Return the one-based line on which a span starts, as messages count."""
+        return self.source.line_of(span.start) + 1
+
+
+class Rule(ABC):
+    """One rule.
+
+    The docstring of a subclass is its documentation: a first line that says what is wrong, then
+    sections `What it does`, `Why it is bad`, `Example`, `Use instead`, `When not to`, `References`.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    fix_title: ClassVar[str | None] = None
+    VALID: ClassVar[Sequence[str]]
+    INVALID: ClassVar[Sequence[Invalid]]
+
+    @abstractmethod
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Yield what is wrong with a kernel, in any order; the same thing twice is shown once."""
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Return the rule's page, as Markdown without its heading."""
+        return inspect.cleandoc(cls.__doc__ or "")
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the page."""
+        return cls.documentation().partition("\n")[0]
+
+    def finding(
+        self,
+        severity: Severity,
+        message: str,
+        span: Span,
+        *,
+        fix: Fix | None = None,
+        related: Sequence[Related] = (),
+    ) -> Finding:
+        """Make a finding of this rule."""
+        return Finding(self.code, self.name, severity, message, span, fix, tuple(related))

@@ -1,0 +1,466 @@
+"""TX101: the thread that would initialise a barrier never gets there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import Const, is_host
+from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Branch, Inlined, Loop, Op, Operation, Other
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.queries import operations, statement_span, top_level, uses
+from tirx_lens.rules.edits import insertion, removal, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.describe import describe, place
+from tirx_lens.threads.participants import Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.span import Span
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_SYNCS = (Op.CTA_SYNC, Op.CLUSTER_SYNC)
+
+
+class BarrierInitUnreachable(Rule):
+    """A barrier is initialised where its initialising thread never comes.
+
+    ## What it does
+    Finds `.init()` of a barrier (`MBarrier`, `TMABar`, `TCGen05Bar`), a `Pipeline`, or a raw
+    `mbarrier.init`, behind guards that keep out the one thread that would execute it: thread 0 of
+    the CTA, or the thread that the barrier's `leader=` picks.
+
+    Where that thread is among those that come, the kernel works, and the rule says so at level
+    information: the next change of the guard breaks it.
+
+    ## Why it is bad
+    The wrapper's `init` compiles to `if (thread_rank() == 0) mbarrier.init(...)`. Inside
+    `if wg_id == 1:` that is a condition no thread meets, so the mbarrier word keeps whatever
+    shared memory held before. The first wait or arrival on it reads garbage: on hardware the launch
+    fails and the CUDA context is lost. TVM compiles it without a word.
+
+    ## Example
+    ```python
+    full = TMABar(pool, 2)
+    T.cuda.cta_sync()
+    if wg_id == 1:
+        full.init(1)  # thread 0 belongs to warpgroup 0
+    ```
+
+    ## Use instead
+    ```python
+    full = TMABar(pool, 2)
+    full.init(1)
+    T.cuda.cta_sync()
+    if wg_id == 1:
+        ...
+    ```
+
+    ## Fix
+    Moves the `init` to the top level, before the first barrier or fence and the first role branch.
+    It is safe where a CTA-wide or cluster-wide barrier still stands between the moved `init` and
+    the first branch.
+
+    ## When not to
+    A raw `mbarrier.init` has no thread of its own: it runs on whoever reaches it, so guards that
+    leave one thread are how it should be written, and are not reported.
+
+    ## References
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier.init*
+    - TVM, `python/tvm/backend/cuda/lang/pipeline.py`, class `MBarrier`, parameter `leader`
+    """
+
+    code: ClassVar[str] = "TX101"
+    name: ClassVar[str] = "barrier-init-unreachable"
+    fix_title: ClassVar[str | None] = "Move the init to the top level"
+
+    VALID = (
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 2)
+            empty = MBarrier(pool, 2)
+            full.init(1)
+            empty.init(128)
+            pool.commit()
+            T.cuda.cta_sync()
+        """),
+        # leader= moves the initialising thread.
+        in_kernel("""
+            tid = T.thread_id([256])
+            pool = T.SMEMPool()
+            full = TMABar(pool, 2, leader=tid == 128)
+            pool.commit()
+            if wg_id == 1:
+                full.init(1)
+            T.cuda.cta_sync()
+        """),
+        # A raw init runs on whoever reaches it: one thread, as it should be.
+        in_kernel("""
+            word = T.alloc_buffer((1,), "uint64", scope="shared")
+            if wg_id == 1 and warp_id == 3:
+                if lane_id == 0:
+                    T.ptx.mbarrier.init.shared.b64(word.ptr_to([0]), T.uint32(1))
+            T.cuda.cta_sync()
+        """),
+        # One warpgroup: the guard is no guard.
+        """\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.pipeline import TMABar
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    wg_id = T.warpgroup_id([1])
+    pool = T.SMEMPool()
+    full = TMABar(pool, 2)
+    pool.commit()
+    if wg_id == 0:
+        full.init(1)
+    T.cuda.cta_sync()
+""",
+        # A host constant is not a thread guard, and a scheduler's init is no barrier's.
+        in_kernel("""
+            USE_BARRIER = 3 > 2
+            pool = T.SMEMPool()
+            full = TMABar(pool, 2)
+            sched = T.make_scheduler()
+            pool.commit()
+            if USE_BARRIER:
+                full.init(1)
+            if wg_id == 1:
+                sched.init(bx)
+            T.cuda.cta_sync()
+        """),
+        # How many threads there are is not known: silent.
+        """\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.pipeline import TMABar
+
+
+def build(WARPGROUPS):
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float16")):
+        T.device_entry()
+        wg_id = T.warpgroup_id([WARPGROUPS])
+        pool = T.SMEMPool()
+        full = TMABar(pool, 2)
+        pool.commit()
+        if wg_id == WARPGROUPS - 1:
+            full.init(1)
+        T.cuda.cta_sync()
+
+    return kernel
+""",
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                T.ptx.fence.mbarrier_init.release.cluster()
+                T.cuda.cta_sync()
+                if wg_id == 1:
+                    full.init(1)  # <-
+                    if warp_id == 0:
+                        full.wait(0, 0)
+            """),
+            replacement=in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                full.init(1)
+                T.ptx.fence.mbarrier_init.release.cluster()
+                T.cuda.cta_sync()
+                if wg_id == 1:
+                    if warp_id == 0:
+                        full.wait(0, 0)
+            """),
+        ),
+        # The else side of warpgroup 0, an alias of the id, and a branch left empty by the move.
+        Invalid(
+            in_kernel("""
+                group = wg_id
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                empty = MBarrier(pool, 2)
+                full.init(1)
+                if not (group == 0):
+                    empty.init(128)  # <-
+                pool.commit()
+                T.cuda.cta_sync()
+            """),
+            replacement=in_kernel("""
+                group = wg_id
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                empty = MBarrier(pool, 2)
+                full.init(1)
+                empty.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+            """),
+        ),
+        # T.filter, `and`, and a lane that thread 0 is not.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                done = TCGen05Bar(pool, 1)
+                pool.commit()
+                if T.filter(lane_id, wg_id == 0 and lane_id == 1):
+                    done.init(1)  # <-
+                T.cuda.cta_sync()
+            """),
+            replacement=in_kernel("""
+                pool = T.SMEMPool()
+                done = TCGen05Bar(pool, 1)
+                pool.commit()
+                done.init(1)
+                T.cuda.cta_sync()
+            """),
+        ),
+        # A Pipeline initialises its barriers where it is constructed; nothing to move by machine.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                if wg_id == 1:
+                    pipe = Pipeline(pool, 2, full="tma", empty="mbar", init_empty=128)  # <-
+                pool.commit()
+                T.cuda.cta_sync()
+            """)
+        ),
+        # A raw init that no thread reaches: there is no third warpgroup.
+        Invalid(
+            in_kernel("""
+                word = T.alloc_buffer((1,), "uint64", scope="shared")
+                if wg_id == 2:
+                    T.ptx.mbarrier.init(word.ptr_to([0]), 1)  # <-
+                T.cuda.cta_sync()
+            """)
+        ),
+        # Inside a T.inline function, at its call.
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def prepare(bar, count):
+                    bar.init(count)  # <-
+
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                if wg_id == 1:
+                    prepare(full, 1)
+                T.cuda.cta_sync()
+            """)
+        ),
+        # Thread 0 is inside: right today.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                if wg_id == 0:
+                    full.init(1)  # <-
+                T.cuda.cta_sync()
+            """),
+            severity=Severity.INFORMATION,
+            replacement=in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                full.init(1)
+                T.cuda.cta_sync()
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Compare who reaches each init with who would execute it."""
+        if view.reach is None:
+            return
+        for reached in view.reach.reached:
+            what = _initialised(reached.operation)
+            if what is not None:
+                yield from self._check_init(view, view.reach, reached, what)
+
+    def _check_init(
+        self, view: KernelView, reach: ReachMap, reached: Reached, what: str
+    ) -> Iterator[Finding]:
+        shape, who = reach.shape, reached.participants
+        operation = reached.operation
+        raw = operation.op is Op.MBARRIER_INIT
+        wanted = shape.everyone if raw else _initialising_threads(operation, reach)
+        guards = [
+            Related(guard.span, f"{'' if guard.taken else 'the other side of '}this guard")
+            for guard in reversed(reached.guards)
+            if guard.narrows
+        ]
+        calls = [Related(call, "called from here") for call in reversed(operation.stack)]
+        if not who.possible & wanted:
+            them = describe(who, shape) if who.possible else "no thread"
+            executes = "whoever gets here" if raw else place(wanted & shape.cta(0), shape)
+            message = (
+                f"{what} runs on {executes}, but {them} {'get' if who.possible else 'gets'} here: "
+                "nobody initialises the barrier, and the first use of it fails the launch. Initialise it at the top level, before the "
+                "first role branch"
+            )
+            yield self.finding(
+                Severity.ERROR,
+                message,
+                operation.span,
+                fix=None if raw else _move_up(view, reached),
+                related=[*guards, *calls],
+            )
+        elif not raw and not _has_leader(operation) and _is_guarded(reached, reach):
+            elected = who.pick is not Pick.ALL
+            inside = (
+                "which is thread 0 only if the hardware elects lane 0"
+                if elected
+                else f"which is inside this guard ({describe(who, shape)})"
+            )
+            message = (
+                f"{what} runs on {place(wanted & shape.cta(0), shape)} alone, {inside}: it belongs "
+                "at the top level, before the first role branch"
+            )
+            yield self.finding(
+                Severity.INFORMATION,
+                message,
+                operation.span,
+                fix=_move_up(view, reached),
+                related=[*guards, *calls],
+            )
+
+
+def _initialised(operation: Operation) -> str | None:
+    """Say what an operation initialises, if it initialises barriers."""
+    if operation.op is Op.BARRIER_INIT and operation.receiver is not None:
+        return f"`{operation.receiver.name}.init`"
+    if operation.op is Op.MBARRIER_INIT:
+        return "this `mbarrier.init`"
+    if operation.created is not None and operation.created.kind is ObjectKind.PIPELINE:
+        return f"the barrier init inside `{operation.created.name}`"
+    return None
+
+
+def _initialising_threads(operation: Operation, reach: ReachMap) -> int:
+    """Return the threads that may execute the init: thread 0 of each CTA, or the leader."""
+    leader = _leader(operation)
+    if leader is None:
+        return reach.shape.thread_zeros
+    condition = reach.condition(leader)
+    return condition.yes | condition.maybe
+
+
+def _leader(operation: Operation) -> Expr | None:
+    """Return the predicate that picks the initialising thread, if the author gave one."""
+    barrier = operation.receiver or operation.created
+    given = barrier.argument(3, "leader") if barrier is not None else None
+    return None if isinstance(given, Const) and given.value is None else given
+
+
+def _has_leader(operation: Operation) -> bool:
+    return _leader(operation) is not None
+
+
+def _is_guarded(reached: Reached, reach: ReachMap) -> bool:
+    """Tell whether the guards keep threads of the initialising CTA out."""
+    if reached.participants.pick is Pick.SOME:
+        return False
+    if reached.participants.pick is not Pick.ALL:
+        return True
+    inside = reached.participants.possible
+    return any(
+        inside & reach.shape.cta(rank) not in (0, reach.shape.cta(rank))
+        for rank in range(reach.shape.ctas)
+    )
+
+
+def _move_up(view: KernelView, reached: Reached) -> Fix | None:
+    """Move an init statement to the top level, where every thread passes before the roles part."""
+    operation, body = reached.operation, view.kernel.body
+    barrier = operation.receiver
+    movable = (
+        operation.op is Op.BARRIER_INIT
+        and barrier is not None
+        and not operation.stack
+        and operation.span == operation.statement
+        and all(map(is_host, operation.arguments))
+        and not any(isinstance(guard.branch, Loop) for guard in reached.guards)
+    )
+    lines = whole_lines(view.source, operation.statement)
+    if not movable or barrier is None or lines is None:
+        return None
+    made, branch = top_level(body, barrier.span), top_level(body, operation.statement)
+    if made is None or branch is None or not isinstance(_at(view, made), (Operation, Other)):
+        return None
+    anchor, after = _place_for_init(view, made, branch)
+    written = insertion(view.source, lines, anchor, after=after)
+    removed = removal(view.source, body, operation.statement)
+    if written is None or removed is None:
+        return None
+    published = _synchronised_after(view, anchor, branch)
+    return Fix(
+        f"Move `{barrier.name}.init` to the top level",
+        Applicability.SAFE if published else Applicability.UNSAFE,
+        (written, removed),
+    )
+
+
+def _place_for_init(view: KernelView, made: int, branch: int) -> tuple[Span, bool]:
+    """Return the top-level statement beside which an init belongs, and whether after it.
+
+    It belongs after the last init that is there already; else before the first fence or barrier;
+    else before the first branch.
+    """
+    statements = view.kernel.body.statements
+    last_init: int | None = None
+    for index in range(made + 1, branch + 1):
+        statement = statements[index]
+        if isinstance(statement, Operation):
+            if statement.op is Op.BARRIER_INIT:
+                last_init = index
+            if statement.op in (*_SYNCS, Op.FENCE):
+                break
+        elif isinstance(statement, (Branch, Loop, Inlined)):
+            break
+    if last_init is not None:
+        return _span_at(view, last_init), True
+    return _span_at(view, index), False
+
+
+def _synchronised_after(view: KernelView, anchor: Span, branch: int) -> bool:
+    """Tell whether a CTA-wide barrier stands between the new place and the role branches."""
+    first = top_level(view.kernel.body, anchor)
+    statements = view.kernel.body.statements
+    for statement in statements[first:] if first is not None else ():
+        if isinstance(statement, Operation) and statement.op in _SYNCS:
+            return True
+        if isinstance(statement, (Branch, Loop)) and statement is not statements[branch]:
+            waits = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)
+            if uses(statement.then if isinstance(statement, Branch) else statement.body, *waits):
+                return False
+        if statement is statements[branch] and _waits(statement):
+            return False
+    return False
+
+
+def _waits(statement: object) -> bool:
+    if not isinstance(statement, Branch):
+        return False
+    ops = [*operations(statement.then), *operations(statement.orelse)]
+    return any(operation.op in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE) for operation in ops)
+
+
+def _at(view: KernelView, index: int) -> object:
+    return view.kernel.body.statements[index]
+
+
+def _span_at(view: KernelView, index: int) -> Span:
+    span = statement_span(view.kernel.body.statements[index])
+    assert span is not None  # a top-level block has a first statement
+    return span

@@ -1,0 +1,406 @@
+"""TX102: a CTA-wide or cluster-wide barrier that some threads never execute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import constant_int
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.span import Span
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.alignment import unmatched
+from tirx_lens.threads.contracts import Demand, contract_of
+from tirx_lens.threads.describe import describe, place
+from tirx_lens.threads.participants import Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_NAMED_BARRIERS = 16
+_PREFERRED = (*range(10, _NAMED_BARRIERS), *range(1, 10))  # 0 is the CTA-wide barrier's own
+
+
+class CtaSyncDivergent(Rule):
+    """A CTA-wide or cluster-wide barrier stands where some of its threads never come.
+
+    ## What it does
+    Finds `T.cuda.cta_sync()` behind guards that keep some threads of the CTA out, and
+    `T.cuda.cluster_sync()` behind guards that keep some threads of the cluster out, unless those
+    threads reach a matching one of their own: the same number of barriers on every way.
+
+    ## Why it is bad
+    `cta_sync` is `__syncthreads()`: the hardware holds every thread that arrives until all threads
+    of the CTA that have not returned are there. In `if wg_id == 0:` the 128 threads of warpgroup 0
+    wait for threads that are busy elsewhere and never come: the kernel hangs, and the process has
+    to be killed. TVM compiles it without a word.
+
+    ## Example
+    ```python
+    if wg_id == 0:
+        Tx.copy(Ds[row, :], registers[:])
+        T.cuda.cta_sync()  # warpgroup 1 never comes
+    ```
+
+    ## Use instead
+    ```python
+    if wg_id == 0:
+        Tx.copy(Ds[row, :], registers[:])
+        T.cuda.warpgroup_sync(10)  # the 128 threads of this warpgroup, by a barrier id of their own
+    ```
+
+    ## Fix
+    Where exactly one warpgroup comes, `cta_sync()` becomes `warpgroup_sync(id)` with an id of 1 to
+    15 that nothing else in the kernel uses. Where some id in the kernel is not known there is no
+    fix: it might be taken.
+
+    ## When not to
+    A guard on a Python constant, or on an id that has only one value (`T.warpgroup_id([1])`), is no
+    guard, and a barrier in every branch is matched: none of these is reported. Threads that have
+    returned are not waited for.
+
+    ## References
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: bar, barrier* and
+      *barrier.cluster*
+    - CUDA C++ Programming Guide, *Synchronization Functions*
+    """
+
+    code: ClassVar[str] = "TX102"
+    name: ClassVar[str] = "cta-sync-divergent"
+    fix_title: ClassVar[str | None] = "Synchronise the warpgroup only"
+
+    VALID = (
+        in_kernel("""
+            T.cuda.cta_sync()
+            if wg_id == 0:
+                T.cuda.warpgroup_sync(10)
+            T.cuda.cta_sync()
+        """),
+        # Every sibling branch has one.
+        in_kernel("""
+            if wg_id == 0:
+                T.cuda.cta_sync()
+            elif wg_id == 1 and warp_id == 0:
+                T.cuda.cta_sync()
+            else:
+                T.cuda.cta_sync()
+        """),
+        # Two branches one after the other, together the whole CTA.
+        in_kernel("""
+            if wg_id == 0:
+                T.cuda.cta_sync()
+            if wg_id == 1:
+                T.cuda.cta_sync()
+        """),
+        # A host constant, and a value that all threads of the CTA share.
+        in_kernel("""
+            DEBUG = 2 > 1
+            if DEBUG:
+                T.cuda.cta_sync()
+            if bx == 0:
+                T.cuda.cta_sync()
+        """),
+        # A guard that lets every thread through.
+        in_kernel("""
+            if wg_id < 2 and 0 <= lane_id:
+                T.cuda.cta_sync()
+        """),
+        # Threads that have returned are not waited for.
+        in_kernel("""
+            if wg_id == 1:
+                return
+            T.cuda.cta_sync()
+        """),
+        # A loop that runs alike in every thread.
+        in_kernel("""
+            for k in range(8):
+                if k == 0:
+                    T.cuda.cta_sync()
+        """),
+        # In a cluster, one CTA of two synchronises: all of that CTA's threads come.
+        """\
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    rank = T.cta_id_in_cluster([2])
+    tid = T.thread_id([256])
+    if rank == 0:
+        T.cuda.cta_sync()
+    T.cuda.cluster_sync()
+""",
+        # One warpgroup only.
+        """\
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    wg_id = T.warpgroup_id([1])
+    if wg_id == 0:
+        T.cuda.cta_sync()
+""",
+        # How many warpgroups there are is not known: silent.
+        """\
+from tvm.script import tirx as T
+
+
+def build(WARPGROUPS):
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float16")):
+        T.device_entry()
+        wg_id = T.warpgroup_id([WARPGROUPS])
+        if wg_id == 0:
+            T.cuda.cta_sync()
+
+    return kernel
+""",
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                if wg_id == 0:
+                    T.cuda.cta_sync()  # <-
+            """),
+            replacement=in_kernel("""
+                if wg_id == 0:
+                    T.cuda.warpgroup_sync(10)
+            """),
+        ),
+        # Two roles, and an id that is taken.
+        Invalid(
+            in_kernel("""
+                if wg_id == 0:
+                    T.cuda.warpgroup_sync(10)
+                    T.cuda.cta_sync()  # <-
+                else:
+                    for k in range(4):
+                        T.cuda.cta_sync()  # <-
+            """),
+            replacement=in_kernel("""
+                if wg_id == 0:
+                    T.cuda.warpgroup_sync(10)
+                    T.cuda.warpgroup_sync(11)
+                else:
+                    for k in range(4):
+                        T.cuda.warpgroup_sync(12)
+            """),
+        ),
+        # An alias, `T.filter`, arithmetic on the thread number.
+        Invalid(
+            in_kernel("""
+                tid = T.thread_id([256])
+                is_writer = T.meta_var(tid // 128 == 1)
+                if T.filter(tid, is_writer):
+                    T.cuda.cta_sync()  # <-
+            """),
+            replacement=in_kernel("""
+                tid = T.thread_id([256])
+                is_writer = T.meta_var(tid // 128 == 1)
+                if T.filter(tid, is_writer):
+                    T.cuda.warpgroup_sync(10)
+            """),
+        ),
+        # One warp, one elected lane: a narrower barrier is the author's to choose.
+        Invalid(
+            in_kernel("""
+                if warp_id == 3:
+                    T.cuda.cta_sync()  # <-
+                if T.cuda.elect_sync():
+                    T.cuda.cta_sync()  # <-
+            """)
+        ),
+        # Only one branch of several has it, inside a loop over tiles.
+        Invalid(
+            in_kernel("""
+                sched = ClusterPersistentScheduler2D("tiles", 8, 8)
+                if wg_id == 1:
+                    while sched.valid():
+                        sched.next_tile()
+                elif wg_id == 0:
+                    while sched.valid():
+                        T.cuda.cta_sync()  # <-
+                        sched.next_tile()
+            """),
+            replacement=in_kernel("""
+                sched = ClusterPersistentScheduler2D("tiles", 8, 8)
+                if wg_id == 1:
+                    while sched.valid():
+                        sched.next_tile()
+                elif wg_id == 0:
+                    while sched.valid():
+                        T.cuda.warpgroup_sync(10)
+                        sched.next_tile()
+            """),
+        ),
+        # Inside a T.inline function, called from one role.
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def flush():
+                    T.cuda.cta_sync()  # <-
+
+                if wg_id == 0:
+                    flush()
+            """)
+        ),
+        # A cluster-wide barrier in one CTA of the pair.
+        Invalid(
+            """\
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    rank = T.cta_id_in_cluster([2])
+    tid = T.thread_id([128])
+    if rank == 0:
+        T.cuda.cluster_sync()  # <-
+"""
+        ),
+        # A role of `with`.
+        Invalid(
+            """\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.warp_role import WarpgroupRole
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    wg_id = T.warpgroup_id([2])
+    writer = WarpgroupRole(wg_id, 1)
+    with writer:
+        T.cuda.cta_sync()  # <-
+""",
+            replacement="""\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.warp_role import WarpgroupRole
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    wg_id = T.warpgroup_id([2])
+    writer = WarpgroupRole(wg_id, 1)
+    with writer:
+        T.cuda.warpgroup_sync(10)
+""",
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Compare, for each group of threads, the barriers on its way."""
+        if view.reach is None:
+            return
+        for demand in (Demand.WHOLE_CTA, Demand.WHOLE_CLUSTER):
+            syncs = [r for r in view.reach.reached if _demands(r) is demand]
+            per_cta = demand is Demand.WHOLE_CTA
+            found = list(unmatched(syncs, view.reach.shape, per_cta=per_cta))
+            ids = _free_ids(view.reach, found) if found else {}
+            for reached in found:
+                yield self._finding(view, view.reach, reached, ids)
+
+    def _finding(
+        self, view: KernelView, reach: ReachMap, reached: Reached, ids: dict[int, int]
+    ) -> Finding:
+        operation, shape = reached.operation, reach.shape
+        cluster = operation.op is Op.CLUSTER_SYNC
+        name = operation.name.rpartition(".")[2]
+        unit = "cluster" if cluster else "CTA"
+        total = shape.total if cluster else shape.threads
+        narrowing = [guard for guard in reversed(reached.guards) if guard.narrows]
+        behind = f" behind the guard on line {view.line(narrowing[0].span)}" if narrowing else ""
+        message = (
+            f"`{name}` holds whoever arrives until all {total} threads of the {unit} do; "
+            f"{describe(reached.participants, shape)} can arrive here{behind}, and the others "
+            f"execute no barrier that matches: the kernel hangs. {_advice(reached, reach)}"
+        )
+        related = [
+            Related(guard.span, "the guard that keeps threads out")
+            if guard.taken
+            else Related(guard.span, "the guard whose other side this is")
+            for guard in narrowing
+        ]
+        related += [Related(call, "called from here") for call in reversed(operation.stack)]
+        return self.finding(
+            Severity.ERROR,
+            message,
+            operation.span,
+            fix=_narrowed(view, reach, reached, ids),
+            related=related,
+        )
+
+
+def _demands(reached: Reached) -> Demand | None:
+    contract = contract_of(reached.operation.op)
+    return contract.demand if contract is not None else None
+
+
+def _advice(reached: Reached, reach: ReachMap) -> str:
+    warpgroup = _only_warpgroup(reached, reach)
+    if reached.operation.op is Op.CTA_SYNC and warpgroup is not None:
+        return f"For warpgroup {warpgroup} alone use `T.cuda.warpgroup_sync(id)`"
+    if reached.operation.op is Op.CTA_SYNC and reached.participants.pick is Pick.ALL:
+        where = place(reached.participants.possible, reach.shape)
+        if where.startswith("warp "):
+            return "For one warp alone use `T.cuda.warp_sync()`"
+    return "Move it to where all of them pass"
+
+
+def _only_warpgroup(reached: Reached, reach: ReachMap) -> int | None:
+    """Return the warpgroup whose 128 threads, and no others, arrive in each CTA that comes."""
+    who, shape = reached.participants, reach.shape
+    if who.pick is not Pick.ALL:
+        return None
+    for number in range(shape.threads // 128):
+        groups = [shape.warpgroup(number, cta) for cta in range(shape.ctas)]
+        if who.possible and who.possible == sum(g for g in groups if g & who.possible):
+            return number
+    return None
+
+
+def _free_ids(reach: ReachMap, found: Sequence[Reached]) -> dict[int, int]:
+    """Return a free named barrier id for each warpgroup that needs one.
+
+    Empty when an id in use is not known: it might be any.
+    """
+    used: set[int] = set()
+    for reached in reach.reached:
+        operation = reached.operation
+        if operation.op in (Op.WARPGROUP_SYNC, Op.NAMED_BARRIER):
+            number = constant_int(operation.argument(0, "bar_no"))
+            if number is None:
+                return {}
+            used.add(number)
+    free = [number for number in _PREFERRED if number not in used]
+    needed = {_only_warpgroup(reached, reach) for reached in found} - {None}
+    return dict(zip(sorted(n for n in needed if n is not None), free, strict=False))
+
+
+def _narrowed(
+    view: KernelView, reach: ReachMap, reached: Reached, ids: dict[int, int]
+) -> Fix | None:
+    """Turn a CTA-wide barrier that one warpgroup reaches into that warpgroup's own."""
+    operation = reached.operation
+    warpgroup = _only_warpgroup(reached, reach)
+    written = view.source.slice(operation.span)
+    callee, _, rest = written.partition("(")
+    spelled = callee.rstrip().endswith("cta_sync") and rest.strip() == ")"
+    if warpgroup is None or warpgroup not in ids or operation.stack or not spelled:
+        return None
+    start = operation.span.start + len(callee.rstrip().encode()) - len("cta_sync")
+    call = f"warpgroup_sync({ids[warpgroup]})"
+    return Fix(
+        f"Synchronise warpgroup {warpgroup} only: `{call}`",
+        Applicability.SAFE,
+        (Edit(Span(start, operation.span.end), call),),
+    )

@@ -1,0 +1,286 @@
+"""TX201: shared memory is allocated from a pool whose size is already fixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import Ref
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Block, Op, Operation, Statement
+from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.model.queries import enclosing_block, operations, statement_span
+from tirx_lens.rules.edits import insertion, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.syntax.names import POOL_USERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class AllocAfterCommit(Rule):
+    """Shared memory is allocated from a pool after its `commit()`.
+
+    ## What it does
+    Finds `alloc` and its kin on an `SMEMPool`, and barriers, pipelines, schedulers and TMEM pools
+    that are built on it, after the pool's `commit()`.
+
+    ## Why it is bad
+    `commit()` writes the pool's size, as it is then, into the kernel's launch: that many bytes of
+    dynamic shared memory the CTA gets. What is allocated afterwards lies past them. TVM does not
+    check; the first access to it is an illegal memory access, and the CUDA context is lost.
+    Barriers count: a `TMABar(pool, depth)` allocates 8 bytes a stage.
+
+    ## Example
+    ```python
+    pool = T.SMEMPool()
+    As = pool.alloc((128, 64), "float16")
+    pool.commit()
+    full = TMABar(pool, 2)  # 16 bytes past the end
+    ```
+
+    ## Use instead
+    ```python
+    pool = T.SMEMPool()
+    As = pool.alloc((128, 64), "float16")
+    full = TMABar(pool, 2)
+    pool.commit()
+    ```
+
+    ## Fix
+    Moves `commit()` below the last allocation.
+
+    ## When not to
+    `commit(size)` reserves what it is told, so allocations after it may be inside; a pool made from
+    a pointer (`SMEMPool(ptr)`) is sized by its caller; after `move_base_to` an allocation may reuse
+    bytes already counted; a `TMEMPool` that is given its `tmem_addr=` allocates nothing here. None
+    of these is reported.
+
+    ## References
+    - TVM, `python/tvm/backend/cuda/lang/alloc_pool.py`, class `SMEMPool`
+    - CUDA C++ Programming Guide, *Execution Configuration: dynamic shared memory*
+    """
+
+    code: ClassVar[str] = "TX201"
+    name: ClassVar[str] = "alloc-after-commit"
+    fix_title: ClassVar[str | None] = "Move commit() below the last allocation"
+
+    VALID = (
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 2)
+            pool.move_base_to(1024)
+            As = pool.alloc((2, 128, 64), "float16")
+            pool.commit()
+            T.cuda.cta_sync()
+        """),
+        in_kernel("""
+            pool = T.SMEMPool()
+            pool.commit(65536)
+            As = pool.alloc((128, 64), "float16")
+        """),
+        # TMEM columns are no shared memory, and this pool brings its own address word.
+        in_kernel("""
+            pool = T.SMEMPool()
+            address = pool.alloc((1,), "uint32")
+            pool.commit()
+            tmem = T.TMEMPool(pool, total_cols=512, tmem_addr=address)
+            acc = tmem.alloc((128, 256), "float32")
+            tmem.commit()
+        """),
+        # Bytes counted before are used again.
+        in_kernel("""
+            pool = T.SMEMPool()
+            As = pool.alloc((128, 64), "float16")
+            pool.commit()
+            pool.move_base_to(0)
+            Ds = pool.alloc((128, 64), "float16")
+        """),
+        # Two pools; a pool that a caller sizes; something else that commits.
+        in_kernel("""
+            first = T.SMEMPool()
+            second = T.SMEMPool()
+            first.commit()
+            As = second.alloc((128, 64), "float16")
+            second.commit()
+            outer = T.SMEMPool(A.data)
+            outer.commit()
+            Bs = outer.alloc((128, 64), "float16")
+        """),
+        in_kernel("""
+            pool = T.SMEMPool()
+            As = pool.alloc((128, 64), "float16")
+            log = T.make_log()
+            log.commit()
+            Bs = pool.alloc((128, 64), "float16")
+            pool.commit()
+        """),
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                As = pool.alloc((128, 64), "float16")
+                pool.commit()
+                full = TMABar(pool, 2)  # <-
+                full.init(1)
+                T.cuda.cta_sync()
+            """),
+            replacement=in_kernel("""
+                pool = T.SMEMPool()
+                As = pool.alloc((128, 64), "float16")
+                full = TMABar(pool, 2)
+                pool.commit()
+                full.init(1)
+                T.cuda.cta_sync()
+            """),
+        ),
+        Invalid(
+            in_kernel("""
+                smem = T.SMEMPool()
+                smem.commit()
+                As = smem.alloc((128, 64), "float16")  # <-
+                Bs = smem.alloc_tcgen05_mma_AB((128, 64), "float16")  # <-
+                pipe = Pipeline(smem, 2, full="tma", empty="tcgen05")  # <-
+                T.cuda.cta_sync()
+            """),
+            replacement=in_kernel("""
+                smem = T.SMEMPool()
+                As = smem.alloc((128, 64), "float16")
+                Bs = smem.alloc_tcgen05_mma_AB((128, 64), "float16")
+                pipe = Pipeline(smem, 2, full="tma", empty="tcgen05")
+                smem.commit()
+                T.cuda.cta_sync()
+            """),
+        ),
+        # Inside a branch, inside a T.inline function: the pool grows when the line is read.
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def make_barrier():
+                    extra = MBarrier(pool, 1)  # <-
+                    extra.init(1)
+
+                pool = T.SMEMPool()
+                pool.commit()
+                if wg_id == 0:
+                    Cs = pool.alloc((64,), "float32")  # <-
+                make_barrier()
+                T.cuda.cta_sync()
+            """),
+            replacement=in_kernel("""
+                @T.inline
+                def make_barrier():
+                    extra = MBarrier(pool, 1)
+                    extra.init(1)
+
+                pool = T.SMEMPool()
+                if wg_id == 0:
+                    Cs = pool.alloc((64,), "float32")
+                make_barrier()
+                pool.commit()
+                T.cuda.cta_sync()
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
+        program = list(operations(view.kernel.body))
+        for pool in _pools(program):
+            commit, late = _after_commit(pool, program)
+            if commit is not None:
+                fix = _move_commit(view, commit, late[-1]) if late else None
+                for allocation in late:
+                    yield self._finding(view, pool, commit, allocation, fix)
+
+    def _finding(
+        self,
+        view: KernelView,
+        pool: KernelObject,
+        commit: Operation,
+        allocation: Operation,
+        fix: Fix | None,
+    ) -> Finding:
+        made = allocation.created
+        what = f"`{made.name}`" if made is not None else "this"
+        message = (
+            f"{what} is allocated from `{pool.name}` after `{pool.name}.commit()` on line "
+            f"{view.line(commit.span)} has fixed the kernel's shared memory: it lies past the end, "
+            "and the first access to it is illegal. Commit below the last allocation"
+        )
+        related = [Related(commit.span, f"`{pool.name}` is committed here")]
+        related += [Related(call, "called from here") for call in reversed(allocation.stack)]
+        return self.finding(Severity.ERROR, message, allocation.span, fix=fix, related=related)
+
+
+def _pools(program: list[Operation]) -> Iterator[KernelObject]:
+    """Yield the pools that own their buffer, and so their size."""
+    for operation in program:
+        made = operation.created
+        if made is None or made.kind is not ObjectKind.SMEM_POOL:
+            continue
+        if not made.arguments and not made.keywords:
+            yield made
+
+
+def _after_commit(
+    pool: KernelObject, program: list[Operation]
+) -> tuple[Operation | None, list[Operation]]:
+    """Return a pool's last commit and the allocations after it."""
+    commit: Operation | None = None
+    late: list[Operation] = []
+    for operation in program:
+        if operation.receiver == pool and operation.op is Op.POOL_COMMIT:
+            commit, late = operation, []
+        elif operation.receiver == pool and operation.op is Op.POOL_MOVE:
+            if commit is not None:
+                break
+        elif commit is not None and _allocates(operation, pool):
+            late.append(operation)
+    if commit is not None and (commit.arguments or commit.keywords):
+        return None, []
+    return commit, late
+
+
+def _allocates(operation: Operation, pool: KernelObject) -> bool:
+    if operation.op is Op.POOL_ALLOC:
+        return operation.receiver == pool
+    made = operation.created
+    if made is None or made.kind not in POOL_USERS:
+        return False
+    if made.kind is ObjectKind.TMEM_POOL and dict(made.keywords).get("tmem_addr") is not None:
+        return False
+    source = made.argument(0, "pool")
+    return isinstance(source, Ref) and source.target == pool
+
+
+def _move_commit(view: KernelView, commit: Operation, last: Operation) -> Fix | None:
+    """Move the commit statement below the statement of its own block that allocates last."""
+    body = view.kernel.body
+    lines = whole_lines(view.source, commit.statement)
+    block = enclosing_block(body, commit.statement)
+    outermost = last.stack[0] if last.stack else last.statement
+    if lines is None or block is None or commit.stack or commit.span != commit.statement:
+        return None
+    for statement in _from(block, commit):
+        span = statement_span(statement)
+        if span is not None and span.contains(outermost):
+            written = insertion(view.source, lines, span, after=True)
+            if written is None:
+                return None
+            return Fix(
+                "Move `commit()` below the last allocation",
+                Applicability.SAFE,
+                (Edit(lines, ""), written),
+            )
+    return None
+
+
+def _from(block: Block, commit: Operation) -> Iterator[Statement]:
+    started = False
+    for statement in block.statements:
+        started = started or statement is commit
+        if started:
+            yield statement

@@ -1,0 +1,187 @@
+"""Every operation of a kernel with the threads that reach it, in program order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
+from tirx_lens.model.kernel import (
+    Block,
+    Branch,
+    Exit,
+    ExitKind,
+    Inlined,
+    Kernel,
+    Loop,
+    LoopKind,
+    Operation,
+)
+from tirx_lens.threads.condition import Condition, Conditions
+from tirx_lens.threads.participants import Participants, Pick, everyone
+from tirx_lens.threads.shape import Shape, shape_of
+from tirx_lens.threads.values import Evaluator, Hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.model.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A branch or loop around an operation.
+
+    `taken` is false on the `else` side. `narrows` says that fewer threads come out than went in.
+    """
+
+    branch: Branch | Loop
+    taken: bool
+    narrows: bool
+
+    @property
+    def span(self) -> Span:
+        """Where the condition stands."""
+        if isinstance(self.branch, Branch):
+            return self.branch.condition_span
+        return self.branch.header
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An operation and who gets to it.
+
+    `returned` is the set of threads that have left the kernel by then: the hardware no longer
+    waits for them at a CTA-wide barrier. `guards` and `loops` are outermost first.
+    """
+
+    operation: Operation
+    participants: Participants
+    guards: tuple[Guard, ...]
+    returned: int
+    loops: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReachMap:
+    """The operations of one kernel and the shape they were placed in."""
+
+    kernel: Kernel
+    shape: Shape
+    reached: tuple[Reached, ...]
+    conditions: Conditions
+
+    def condition(self, expr: Expr) -> Condition:
+        """Return how an expression of this kernel comes out as a condition, thread by thread."""
+        return self.conditions.of(expr)
+
+
+def reach(kernel: Kernel, compute: Callable[[Operator, object, object], object]) -> ReachMap | None:
+    """Follow every thread through a kernel; None when the text does not say how many there are.
+
+    `compute` applies an operator to two plain values, as the host would.
+    """
+    shape = shape_of(kernel.scope_ids)
+    if shape is None:
+        return None
+    walker = _Walker(shape, compute)
+    walker.block(kernel.body, everyone(shape))
+    return ReachMap(kernel, shape, tuple(walker.reached), walker.conditions)
+
+
+class _Walker:
+    def __init__(self, shape: Shape, compute: Callable[[Operator, object, object], object]) -> None:
+        self.reached: list[Reached] = []
+        self._shape = shape
+        self._evaluator = Evaluator(shape, compute)
+        self.conditions = Conditions(shape, self._evaluator)
+        self._guards: list[Guard] = []
+        self._loops: list[Loop] = []
+        self._returned = 0
+        self._inline_depth = 0
+
+    def block(self, block: Block, coming: Participants) -> Participants:
+        """Walk a block and return who reaches its end."""
+        current = coming
+        for statement in block.statements:
+            match statement:
+                case Operation():
+                    self._note(statement, current)
+                case Branch():
+                    current = self._branch(statement, current)
+                case Loop():
+                    current = self._loop(statement, current)
+                case Exit():
+                    return self._exit(statement, current)
+                case Inlined():
+                    self._inline_depth += 1
+                    self.block(statement.body, current)
+                    self._inline_depth -= 1
+                case Block():
+                    current = self.block(statement, current)
+        return current
+
+    def _note(self, operation: Operation, who: Participants) -> None:
+        self.reached.append(
+            Reached(operation, who, tuple(self._guards), self._returned, tuple(self._loops))
+        )
+
+    def _branch(self, branch: Branch, coming: Participants) -> Participants:
+        condition = self.conditions.of(branch.condition)
+        ends = []
+        sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
+        for side, outcome, taken in sides:
+            inside = coming.narrowed(outcome, self._shape)
+            narrows = inside.possible != coming.possible or inside.pick is not coming.pick
+            self._guards.append(Guard(branch, taken, narrows))
+            ends.append((inside, self.block(side, inside)))
+            self._guards.pop()
+        current = coming
+        for inside, end in ends:
+            if end != inside:
+                current = current.without(_gone(inside, end))
+        return current
+
+    def _loop(self, loop: Loop, coming: Participants) -> Participants:
+        inside = coming
+        if loop.kind is LoopKind.WHILE:
+            inside = coming.narrowed(self.conditions.of(loop.control), self._shape)
+        elif not self._runs_alike(loop.control):
+            inside = Participants(coming.possible, coming.typical, Pick.SOME, coming.conditional)
+        narrows = inside.possible != coming.possible
+        self._guards.append(Guard(loop, taken=True, narrows=narrows))
+        self._loops.append(loop)
+        before = self._returned
+        self.block(loop.body, inside)
+        self._loops.pop()
+        self._guards.pop()
+        gone = self._returned & ~before  # `break` and `continue` rejoin here, `return` does not
+        return coming.without(Participants(gone, gone)) if gone else coming
+
+    def _runs_alike(self, control: Expr) -> bool:
+        """Tell whether a `for` loop runs as often in every thread."""
+        match control:
+            case Call(callee=Path(dotted=dotted), arguments=arguments):
+                if "thread_binding" in dotted:
+                    return True  # each thread takes one iteration
+                values = [self._evaluator.value(argument) for argument in arguments]
+                return all(not isinstance(v, Hidden) or v.uniform for v in values)
+        return not isinstance(control, Apply)
+
+    def _exit(self, statement: Exit, current: Participants) -> Participants:
+        leaves_kernel = statement.kind is ExitKind.RETURN and not self._inline_depth
+        if leaves_kernel and not current.conditional:  # else all leave together, or nobody does
+            self._returned |= current.possible
+        return Participants(0, 0, Pick.ALL, current.conditional)
+
+
+def _gone(inside: Participants, end: Participants) -> Participants:
+    """Return who left a block early, given who entered it and who reached its end."""
+    exact = end.pick is Pick.ALL and not end.conditional
+    possible = inside.possible & ~end.possible if exact or not end.possible else inside.possible
+    return Participants(
+        possible,
+        inside.typical & ~end.typical,
+        inside.pick if exact or not end.possible else Pick.SOME,
+        inside.conditional or end.conditional,
+    )

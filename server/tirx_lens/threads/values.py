@@ -1,0 +1,180 @@
+"""The value an expression has in each thread, as far as the text tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.expr import (
+    Apply,
+    Call,
+    Const,
+    Expr,
+    Id,
+    IdKind,
+    Member,
+    Operator,
+    Path,
+    Ref,
+    Select,
+    Sequence,
+    Symbol,
+    Variable,
+    constant_int,
+)
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.threads.shape import WARP, WARPGROUP, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Number: TypeAlias = "int | float | bool | str | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """A known value, the same in every thread."""
+
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class PerThread:
+    """A known value for each thread, by thread number."""
+
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A value that is not known. A `uniform` one is still the same in every thread of a CTA."""
+
+    uniform: bool
+
+
+Value: TypeAlias = Same | PerThread | Hidden
+
+_NUMBERING: dict[IdKind, Callable[[int], int]] = {
+    IdKind.THREAD: lambda t: t,
+    IdKind.WARP: lambda t: t // WARP,
+    IdKind.LANE: lambda t: t % WARP,
+    IdKind.WARPGROUP: lambda t: t // WARPGROUP,
+    IdKind.WARP_IN_WARPGROUP: lambda t: t % WARPGROUP // WARP,
+    IdKind.THREAD_IN_WARPGROUP: lambda t: t % WARPGROUP,
+}
+
+_LOGIC = (Operator.AND, Operator.OR, Operator.NOT)
+
+
+class Evaluator:
+    """Evaluates expressions over the threads of one shape, each distinct expression once."""
+
+    def __init__(self, shape: Shape, compute: Callable[[Operator, object, object], object]) -> None:
+        self.shape = shape
+        self._compute = compute
+        self._known: dict[Expr, Value] = {}
+
+    def value(self, expr: Expr) -> Value:
+        """Return the value of an arithmetic expression. Conditions are `Conditions`' work."""
+        found = self._known.get(expr)
+        if found is None:
+            found = self._known[expr] = self._value(expr)
+        return found
+
+    def _value(self, expr: Expr) -> Value:
+        match expr:
+            case Const(value=value):
+                return Same(value)
+            case Symbol():
+                return Hidden(uniform=True)
+            case Variable(uniform=uniform):
+                return Hidden(uniform)
+            case Id():
+                return self._id(expr)
+            case Apply(operator=operator, operands=operands) if operator not in _LOGIC:
+                return self._apply(operator, [self.value(operand) for operand in operands])
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                return self._select(*map(self.value, (condition, then, otherwise)))
+            case Call(callee=Member(base=Ref(target=target))) | Member(base=Ref(target=target)):
+                # Each thread keeps a tile scheduler of its own; all step through the same tiles.
+                return Hidden(target.kind is ObjectKind.SCHEDULER)
+            case Call(callee=Path(dotted=dotted), arguments=arguments):
+                pure = not dotted.startswith(("T.cuda", "T.ptx"))
+                return Hidden(pure and all(_is_uniform(self.value(a)) for a in arguments))
+            case Sequence(items=items):
+                return Hidden(all(_is_uniform(self.value(item)) for item in items))
+        return Hidden(uniform=False)
+
+    def _id(self, scope_id: Id) -> Value:
+        others = [
+            constant_int(e) for i, e in enumerate(scope_id.extents) if i != scope_id.component
+        ]
+        own = scope_id.extents[scope_id.component : scope_id.component + 1]
+        if own and constant_int(own[0]) == 1:
+            return Same(0)
+        if scope_id.kind in (IdKind.CTA, IdKind.CLUSTER):
+            return Hidden(uniform=True)
+        if scope_id.kind in (IdKind.CTA_IN_CLUSTER, IdKind.CTA_IN_PAIR):
+            if not self.shape.cluster_known or any(other != 1 for other in others):
+                return Hidden(uniform=True)
+            span = 2 if scope_id.kind is IdKind.CTA_IN_PAIR else self.shape.ctas
+            return self._numbered(lambda cta, _: cta % span)
+        if any(other != 1 for other in others):
+            return Hidden(uniform=False)
+        numbering = _NUMBERING[scope_id.kind]
+        return self._numbered(lambda _, t: numbering(t))
+
+    def _numbered(self, number: Callable[[int, int], int]) -> Value:
+        shape = self.shape
+        return _packed(
+            tuple(number(cta, t) for cta in range(shape.ctas) for t in range(shape.threads))
+        )
+
+    def _apply(self, operator: Operator, operands: list[Value]) -> Value:
+        if any(isinstance(operand, Hidden) for operand in operands):
+            return Hidden(all(_is_uniform(operand) for operand in operands))
+        if len(operands) == 1:
+            sign = -1 if operator is Operator.NEGATE else None
+            compute = (lambda a: self._compute(Operator.MULTIPLY, a, sign)) if sign else _invert
+            return self._map(operands, compute)
+        return self._map(operands, lambda a, b: self._compute(operator, a, b))
+
+    def _map(self, operands: list[Value], compute: Callable[..., object]) -> Value:
+        if all(isinstance(operand, Same) for operand in operands):
+            result = compute(*(operand.value for operand in operands if isinstance(operand, Same)))
+            return Same(result) if isinstance(result, (int, float, str)) else Hidden(uniform=True)
+        columns = [self._column(operand) for operand in operands]
+        values: list[Number] = []
+        seen: dict[tuple[Number, ...], object] = {}
+        for row in zip(*columns, strict=True):
+            if row not in seen:
+                seen[row] = compute(*row)
+            result = seen[row]
+            if not isinstance(result, (int, float, str)):
+                return Hidden(uniform=False)
+            values.append(result)
+        return _packed(tuple(values))
+
+    def _column(self, value: Value) -> tuple[Number, ...]:
+        if isinstance(value, PerThread):
+            return value.values
+        return (value.value if isinstance(value, Same) else None,) * self.shape.total
+
+    def _select(self, condition: Value, then: Value, otherwise: Value) -> Value:
+        operands = (condition, then, otherwise)
+        if any(isinstance(operand, Hidden) for operand in operands):
+            return Hidden(all(_is_uniform(operand) for operand in operands))
+        return self._map(list(operands), lambda c, a, b: a if c else b)
+
+
+def _packed(values: tuple[Number, ...]) -> Value:
+    """Say `Same` where every thread has the same value."""
+    return Same(values[0]) if len(set(values)) == 1 else PerThread(values)
+
+
+def _is_uniform(value: Value) -> bool:
+    return isinstance(value, Same) or (isinstance(value, Hidden) and value.uniform)
+
+
+def _invert(value: object) -> object:
+    return ~value if isinstance(value, int) else None
