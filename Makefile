@@ -80,7 +80,7 @@ $(NODE_READY): package-lock.json
 	npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-$(VSCODE_READY): dev/vscode/package-lock.json dev/vscode.sh
+$(VSCODE_READY): dev/vscode/package-lock.json dev/vscode/spdlog.js dev/vscode.sh
 	sh dev/vscode.sh
 
 $(CHROMIUM_READY):

@@ -10,5 +10,6 @@ npm ci --ignore-scripts --no-audit --no-fund
 cd node_modules/code-server/lib/vscode
 # Its shrinkwrap names packages of development, which `npm ci` stumbles over.
 npm install --omit=dev --ignore-scripts --no-audit --no-fund
+cp ../../../../../../dev/vscode/spdlog.js node_modules/@vscode/spdlog/index.js
 cd ../../../..
 touch .ready

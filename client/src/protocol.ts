@@ -17,7 +17,6 @@ export interface InitializationOptions {
     readonly select: readonly string[];
     readonly ignore: readonly string[];
     readonly enable: boolean;
-    readonly logLevel: string;
   };
 }
 

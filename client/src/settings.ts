@@ -61,7 +61,7 @@ export function readSettings(): Settings {
     select: list("select"),
     ignore: list("ignore"),
     arch: configuration.get("build.arch", "sm_100a"),
-    timeLimit: configuration.get("build.timeLimit", 60),
+    timeLimit: configuration.get("build.timeLimit", 120),
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Crashes } from "../src/server/crashes";
-import { parseLogLine } from "../src/server/log";
+import { isSentAsMessage, parseLogLine } from "../src/server/log";
 import { importsTirx } from "../src/ui/imports";
 
 test("three stops within three minutes are mended, the fourth is told", () => {
@@ -20,12 +20,17 @@ test("old stops are forgotten, and all of them when the user starts the server",
   assert.deepEqual(crashes.record(182_000), { restart: true, count: 1 });
 });
 
-test("log lines keep their level", () => {
-  assert.deepEqual(parseLogLine("WARNING:tirx_lens.lsp: slow"), { level: "warn", message: "tirx_lens.lsp: slow" });
-  assert.deepEqual(parseLogLine("Traceback (most recent call last):"), {
-    level: "info",
-    message: "Traceback (most recent call last):",
-  });
+test("log lines keep their level and logger", () => {
+  const text = "2026-11-29 15:22:01,123 WARNING tirx_lens.lsp.server: rule TX102 failed: no";
+  const line = { level: "warn", logger: "tirx_lens.lsp.server", message: "rule TX102 failed: no" } as const;
+  assert.deepEqual(parseLogLine(text), line);
+  assert.ok(isSentAsMessage(line));
+});
+
+test("other lines are kept whole, and are the process's own", () => {
+  const line = parseLogLine("ModuleNotFoundError: No module named 'x'");
+  assert.deepEqual(line, { level: "info", logger: undefined, message: "ModuleNotFoundError: No module named 'x'" });
+  assert.ok(!isSentAsMessage(line));
 });
 
 for (const text of [

@@ -52,7 +52,6 @@ export async function planLaunch(
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,
-          logLevel: settings.logLevel,
         },
       },
     },
@@ -79,8 +78,9 @@ function startCommand(
   trusted: boolean,
   fromEnvironment: boolean,
 ): readonly [string, ...string[]] | undefined {
+  const args = ["--log-level", settings.logLevel, ...settings.args];
   if (trusted && settings.path !== "") {
-    return [settings.path, "server", ...settings.args];
+    return [settings.path, "server", ...args];
   }
   const [program, ...rest] = choice.server?.command ?? [];
   if (program === undefined) {
@@ -91,5 +91,5 @@ function startCommand(
   const isolation = fromEnvironment ? [] : ["-I", "-S"];
   const script = path.join(bundled, "run_server.py");
   const strategy = fromEnvironment ? "fromEnvironment" : "useBundled";
-  return [program, ...rest, "-X", "utf8", ...isolation, script, strategy, ...settings.args];
+  return [program, ...rest, "-X", "utf8", ...isolation, script, strategy, ...args];
 }

@@ -4,10 +4,10 @@ export type Level = "error" | "warn" | "info" | "debug";
 
 export interface LogLine {
   readonly level: Level;
+  /** The logger's name, or undefined where the line is none of a logger's. */
+  readonly logger: string | undefined;
   readonly message: string;
 }
-
-export type LevelWriter = Readonly<Record<Level, (message: string) => void>>;
 
 const LEVELS: Readonly<Record<string, Level>> = {
   CRITICAL: "error",
@@ -17,13 +17,15 @@ const LEVELS: Readonly<Record<string, Level>> = {
   DEBUG: "debug",
 };
 
-/** Read a line as Python's logging writes it, `LEVEL:name:message`; any other line is kept whole. */
+const LINE = /^\d{4}-\d\d-\d\d [\d:,]+ (?<level>[A-Z]+) +(?<logger>[\w.]+): (?<message>.*)$/;
+
+/** Read a line of the server's log, `DATE TIME LEVEL LOGGER: MESSAGE`; any other is kept whole. */
 export function parseLogLine(text: string): LogLine {
-  const [, word = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(text) ?? [];
-  const level = LEVELS[word];
-  return level === undefined ? { level: "info", message: text } : { level, message: rest.trim() };
+  const { level = "", logger, message = text } = LINE.exec(text)?.groups ?? {};
+  return { level: LEVELS[level] ?? "info", logger, message };
 }
 
-export function writeLogLine(log: LevelWriter, line: LogLine): void {
-  log[line.level](line.message);
+/** Tell whether the server sends this line as a message of the protocol too. */
+export function isSentAsMessage(line: LogLine): boolean {
+  return line.logger === "tirx_lens" || line.logger?.startsWith("tirx_lens.") === true;
 }

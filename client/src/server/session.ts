@@ -11,7 +11,7 @@ import {
 } from "vscode-languageclient/node";
 import { SECTION } from "../settings";
 import type { Launch } from "./launch";
-import { parseLogLine, writeLogLine } from "./log";
+import { isSentAsMessage, parseLogLine } from "./log";
 
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 3_000;
@@ -113,7 +113,9 @@ export class Session {
         if (line.message.trim() !== "") {
           this.#lastWords = line.message.trim();
         }
-        writeLogLine(this.#log, line);
+        if (!(this.#running && isSentAsMessage(line))) {
+          this.#log[line.level](line.message);
+        }
       });
     };
     return {

@@ -1,0 +1,122 @@
+/** A VS Code window in a browser, and what a person does in it. */
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { chromium, type Browser, type Locator, type Page } from "playwright-core";
+import { ROOT, type Editor } from "./editor";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** How long anything on the screen may take, on a machine that is busy. */
+const LIMIT_MS = 60_000;
+
+export class Window {
+  readonly #browser: Browser;
+  readonly page: Page;
+  readonly #pictures: string;
+  /** Hosts that were asked for something, other than the editor's own. */
+  readonly strangers = new Set<string>();
+
+  private constructor(browser: Browser, page: Page, editor: Editor, scenario: string) {
+    this.#browser = browser;
+    this.page = page;
+    this.#pictures = path.join(ROOT, ".build/e2e", scenario);
+    page.setDefaultTimeout(LIMIT_MS);
+    page.on("request", (request) => {
+      const { host } = new URL(request.url());
+      if (host !== "" && host !== `127.0.0.1:${editor.port}`) {
+        this.strangers.add(host);
+      }
+    });
+  }
+
+  /** Open the editor's workspace and wait until its files are listed. */
+  static async open(editor: Editor, scenario: string): Promise<Window> {
+    const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: FLAGS });
+    try {
+      const context = await browser.newContext({ viewport: { width: 1440, height: 880 } });
+      const window = new Window(browser, await context.newPage(), editor, scenario);
+      await mkdir(window.#pictures, { recursive: true });
+      await window.page.goto(editor.url);
+      await window.page.waitForSelector(".explorer-folders-view .monaco-list-row");
+      return window;
+    } catch (error) {
+      await browser.close();
+      throw error;
+    }
+  }
+
+  /** Keep a picture of the window under .build/e2e. */
+  async picture(name: string): Promise<void> {
+    await this.page.screenshot({ path: path.join(this.#pictures, `${name}.png`) });
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+  }
+
+  /** The nth group of editors, from the left. */
+  group(index: number): Locator {
+    return this.page.locator(".editor-group-container").nth(index);
+  }
+
+  /** Open a file by its name, in the group of editors that has the focus. */
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press("Control+P");
+    await this.#choose(name, path.basename(name));
+    await this.page.locator(".tab.active", { hasText: path.basename(name) }).first().waitFor();
+    await this.page.waitForSelector(".monaco-editor .view-lines .view-line");
+  }
+
+  /** Run a command by its name in the command palette. */
+  async command(name: string): Promise<void> {
+    await this.page.keyboard.press("F1");
+    await this.#choose(`>${name}`, name);
+  }
+
+  /** Go to a line of the active editor, counted from 1. */
+  async goToLine(line: number): Promise<void> {
+    await this.page.keyboard.press("Control+G");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.fill(`:${line}`);
+    await this.page.locator(".quick-input-widget .monaco-list-row", { hasText: `line ${line}` }).first().waitFor();
+    await input.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+    await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
+  }
+
+  /** Wait for a notification with this text. */
+  async notification(text: string | RegExp): Promise<Locator> {
+    const toast = this.page.locator(".notification-toast", { hasText: text });
+    await toast.first().waitFor();
+    return toast.first();
+  }
+
+  /** Press the button of a notification. */
+  async pressIn(notification: Locator, button: string): Promise<void> {
+    await notification.locator(".monaco-button", { hasText: button }).click();
+  }
+
+  /** Save the active editor. */
+  async save(): Promise<void> {
+    await this.page.keyboard.press("Control+S");
+    await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+  }
+
+  async #choose(typed: string, row: string): Promise<void> {
+    const widget = this.page.locator(".quick-input-widget");
+    const input = widget.locator("input").first();
+    await input.waitFor();
+    await input.fill(typed);
+    await widget.locator(".monaco-list-row", { hasText: row }).first().waitFor();
+    await input.press("Enter");
+  }
+}
