@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .builder import find_kernels
-from .compile import compile_kernel, quicken_parser
+from .compile import compile_kernel
 from .failures import BuildError, diagnose, short_name
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
 from .module import import_entry
+from .quicken import quicken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
                 f"The sources cannot be copied to {tree.root}: {error.strerror or error}",
             )
         )
-    quicken_parser()
+    quicken()
     entry = short_name(request.entry)
     progress(f"importing {entry}")
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .messages import BuildDiagnostic, Frame, Severity, Stage
+from .quicken import is_worker_frame
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -59,9 +60,7 @@ def diagnose(
         Severity.ERROR,
         stage,
         _message(error, doing),
-        detail=tree.translate(
-            "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        ),
+        detail=tree.translate(_story(error)),
         frames=frames,
     )
     if isinstance(error, SyntaxError) and error.filename is not None:
@@ -130,6 +129,14 @@ def first_sentence(text: str) -> str:
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     line = lines[0] if lines else ""
     return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _story(error: BaseException) -> str:
+    """Return the traceback from the first frame that is not the worker's own."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and is_worker_frame(trace.tb_frame):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
 
 
 def _message(error: BaseException, doing: str) -> str:

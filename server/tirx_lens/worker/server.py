@@ -20,6 +20,7 @@ from .messages import (
     Stage,
 )
 from .process import BuildProcess, Stop, can_fork
+from .rehearsal import rehearse
 from .spawn import Spawner
 from .tvm_environment import look, warm_up
 
@@ -120,6 +121,8 @@ class Server:
             # other end knows that TVM was being imported.
             signal.alarm(IMPORT_LIMIT)
             self._environment = warm_up()
+            if self._environment.usable and self._spawner is None:
+                rehearse()
             signal.alarm(0)
         return self._environment
 
