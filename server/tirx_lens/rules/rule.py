@@ -57,6 +57,7 @@ class Rule(ABC):
 
     code: ClassVar[str]
     name: ClassVar[str]
+    levels: ClassVar[str]
     fix_title: ClassVar[str | None] = None
     VALID: ClassVar[Sequence[str]]
     INVALID: ClassVar[Sequence[Invalid]]

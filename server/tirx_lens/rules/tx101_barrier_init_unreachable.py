@@ -75,6 +75,7 @@ class BarrierInitUnreachable(Rule):
 
     code: ClassVar[str] = "TX101"
     name: ClassVar[str] = "barrier-init-unreachable"
+    levels: ClassVar[str] = "error; information where the initialising thread is inside the guard"
     fix_title: ClassVar[str | None] = "Move the init to the top level"
 
     VALID = (
@@ -298,16 +299,16 @@ def build(WARPGROUPS):
         guards = [
             Related(guard.span, f"{'' if guard.taken else 'the other side of '}this guard")
             for guard in reversed(reached.guards)
-            if guard.narrows
+            if guard.selective
         ]
         calls = [Related(call, "called from here") for call in reversed(operation.stack)]
         if not who.possible & wanted:
-            them = describe(who, shape) if who.possible else "no thread"
+            them = f"only {describe(who, shape)}" if who.possible else "no thread"
             executes = "whoever gets here" if raw else place(wanted & shape.cta(0), shape)
             message = (
-                f"{what} runs on {executes}, but {them} {'get' if who.possible else 'gets'} here: "
-                "nobody initialises the barrier, and the first use of it fails the launch. Initialise it at the top level, before the "
-                "first role branch"
+                f"{what} runs on {executes}, but {them} can get here: nobody initialises the "
+                "barrier, and the first use of it fails the launch. Initialise it at the top "
+                "level, before the first role branch"
             )
             yield self.finding(
                 Severity.ERROR,

@@ -70,6 +70,7 @@ class CtaSyncDivergent(Rule):
 
     code: ClassVar[str] = "TX102"
     name: ClassVar[str] = "cta-sync-divergent"
+    levels: ClassVar[str] = "error"
     fix_title: ClassVar[str | None] = "Synchronise the warpgroup only"
 
     VALID = (
@@ -317,8 +318,8 @@ def kernel(A: T.Buffer((64,), "float16")):
         name = operation.name.rpartition(".")[2]
         unit = "cluster" if cluster else "CTA"
         total = shape.total if cluster else shape.threads
-        narrowing = [guard for guard in reversed(reached.guards) if guard.narrows]
-        behind = f" behind the guard on line {view.line(narrowing[0].span)}" if narrowing else ""
+        guards = [guard for guard in reversed(reached.guards) if guard.selective]
+        behind = f" behind the guard on line {view.line(guards[0].span)}" if guards else ""
         message = (
             f"`{name}` holds whoever arrives until all {total} threads of the {unit} do; "
             f"{describe(reached.participants, shape)} can arrive here{behind}, and the others "
@@ -328,7 +329,7 @@ def kernel(A: T.Buffer((64,), "float16")):
             Related(guard.span, "the guard that keeps threads out")
             if guard.taken
             else Related(guard.span, "the guard whose other side this is")
-            for guard in narrowing
+            for guard in guards
         ]
         related += [Related(call, "called from here") for call in reversed(operation.stack)]
         return self.finding(

@@ -63,6 +63,7 @@ class AllocAfterCommit(Rule):
 
     code: ClassVar[str] = "TX201"
     name: ClassVar[str] = "alloc-after-commit"
+    levels: ClassVar[str] = "error"
     fix_title: ClassVar[str | None] = "Move commit() below the last allocation"
 
     VALID = (

@@ -19,20 +19,28 @@ LoopKey: TypeAlias = "tuple[int | None, ...]"
 def unmatched(syncs: Sequence[Reached], shape: Shape, *, per_cta: bool) -> Iterator[Reached]:
     """Yield the barriers that some of the threads they hold never match, in program order.
 
-    Threads that pass the same barriers form one way. A barrier is matched when every other way
-    has, at the same count from the start, a barrier in loops of the same length; loops whose length
-    is not known are taken to run alike. Threads that have returned by then are not waited for.
-    `per_cta` looks at each CTA by itself, as the CTA-wide barrier does.
+    A barrier that all threads reach is a meeting point. Between two of them, threads that pass the
+    same barriers form one way, and a barrier is matched when every other way has, at the same count
+    from the meeting point, one in loops of the same length; loops whose length is not known are
+    taken to run alike. Threads that have returned by then are not waited for. `per_cta` looks at
+    each CTA by itself, as the CTA-wide barrier does.
     """
     groups = [shape.cta(rank) for rank in range(shape.ctas)] if per_cta else [shape.everyone]
     bad: set[int] = set()
     for group in groups:
-        bad |= _unmatched_in(group, syncs)
+        between: list[int] = []
+        for index, reached in enumerate(syncs):
+            if group & ~reached.returned & ~reached.participants.typical:
+                between.append(index)
+            else:
+                bad |= _unmatched_between(group, between, syncs)
+                between = []
+        bad |= _unmatched_between(group, between, syncs)
     yield from (syncs[index] for index in sorted(bad))
 
 
-def _unmatched_in(group: int, syncs: Sequence[Reached]) -> set[int]:
-    ways = _ways(group, syncs)
+def _unmatched_between(group: int, between: list[int], syncs: Sequence[Reached]) -> set[int]:
+    ways = _ways(group, between, syncs)
     bad: set[int] = set()
     for threads, passed in ways:
         for position, index in enumerate(passed):
@@ -43,11 +51,11 @@ def _unmatched_in(group: int, syncs: Sequence[Reached]) -> set[int]:
     return bad
 
 
-def _ways(group: int, syncs: Sequence[Reached]) -> list[tuple[int, list[int]]]:
+def _ways(group: int, between: list[int], syncs: Sequence[Reached]) -> list[tuple[int, list[int]]]:
     """Part a group of threads by the barriers they pass, in order."""
     ways: list[tuple[int, list[int]]] = [(group, [])]
-    for index, reached in enumerate(syncs):
-        come = reached.participants.typical
+    for index in between:
+        come = syncs[index].participants.typical
         parted: list[tuple[int, list[int]]] = []
         for threads, passed in ways:
             if threads & come:

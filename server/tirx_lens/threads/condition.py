@@ -43,6 +43,11 @@ class Condition:
         """The condition of the `else` side."""
         return Condition(self.no, self.yes, self.maybe, _NEGATED.get(self.unsure, self.unsure))
 
+    @property
+    def selective(self) -> bool:
+        """Whether it surely keeps some thread out."""
+        return bool(self.no) or self.unsure in (Unsure.ELECTED, Unsure.NOT_ELECTED)
+
 
 class Conditions:
     """Evaluates conditions over the threads of one shape."""

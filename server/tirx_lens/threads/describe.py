@@ -60,6 +60,8 @@ def _in_cta(threads: int, shape: Shape) -> str:
     if all(part == shape.warpgroup(number) for number, part in parts.items()):
         return _numbered("warpgroup", groups)
     warps = [warp for warp in range(shape.threads // WARP) if _warp(threads, warp)]
+    if threads.bit_count() == 1:
+        return f"thread {threads.bit_length() - 1} of the CTA"
     full = all(_warp(threads, warp) == (1 << WARP) - 1 for warp in warps)
     if full:
         return _warps(warps, shape)

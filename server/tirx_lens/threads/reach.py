@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 class Guard:
     """A branch or loop around an operation.
 
-    `taken` is false on the `else` side. `narrows` says that fewer threads come out than went in.
+    `taken` is false on the `else` side. `selective` says that this guard by itself keeps some
+    thread of the kernel out.
     """
 
     branch: Branch | Loop
     taken: bool
-    narrows: bool
+    selective: bool
 
     @property
     def span(self) -> Span:
@@ -132,8 +133,7 @@ class _Walker:
         sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
         for side, outcome, taken in sides:
             inside = coming.narrowed(outcome, self._shape)
-            narrows = inside.possible != coming.possible or inside.pick is not coming.pick
-            self._guards.append(Guard(branch, taken, narrows))
+            self._guards.append(Guard(branch, taken, outcome.selective))
             ends.append((inside, self.block(side, inside)))
             self._guards.pop()
         current = coming
@@ -143,13 +143,13 @@ class _Walker:
         return current
 
     def _loop(self, loop: Loop, coming: Participants) -> Participants:
-        inside = coming
+        inside, selective = coming, False
         if loop.kind is LoopKind.WHILE:
-            inside = coming.narrowed(self.conditions.of(loop.control), self._shape)
+            condition = self.conditions.of(loop.control)
+            inside, selective = coming.narrowed(condition, self._shape), condition.selective
         elif not self._runs_alike(loop.control):
             inside = Participants(coming.possible, coming.typical, Pick.SOME, coming.conditional)
-        narrows = inside.possible != coming.possible
-        self._guards.append(Guard(loop, taken=True, narrows=narrows))
+        self._guards.append(Guard(loop, taken=True, selective=selective))
         self._loops.append(loop)
         before = self._returned
         self.block(loop.body, inside)

@@ -1,0 +1,66 @@
+"""Findings as JSON, in the shape that Ruff gave the field: an array of objects, one a finding.
+
+Rows and columns are one-based and count characters.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tirx_lens.rules.urls import rule_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tirx_lens.model.finding import Finding, Fix
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
+    from tirx_lens.report.checked import CheckedFile
+
+
+def as_json(files: Iterable[CheckedFile]) -> str:
+    """Return the findings of all files as one JSON array."""
+    return json.dumps(
+        [_finding(file, finding) for file in files for finding in file.findings],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def _finding(file: CheckedFile, finding: Finding) -> dict[str, object]:
+    source = file.source
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "filename": str(file.path),
+        **_range(source, finding.span),
+        "fix": _fix(source, finding.fix) if finding.fix is not None else None,
+        "url": rule_url(finding.code, finding.name),
+        "related": [
+            {"message": related.message, "filename": str(file.path), **_range(source, related.span)}
+            for related in finding.related
+        ],
+    }
+
+
+def _fix(source: SourceText, fix: Fix) -> dict[str, object]:
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.message,
+        "edits": [{"content": edit.text, **_range(source, edit.span)} for edit in fix.edits],
+    }
+
+
+def _range(source: SourceText, span: Span) -> dict[str, object]:
+    return {
+        "location": _place(source, span.start),
+        "end_location": _place(source, span.end),
+    }
+
+
+def _place(source: SourceText, offset: int) -> dict[str, int]:
+    position = source.position(offset)
+    return {"row": position.line + 1, "column": position.column + 1}
