@@ -15,20 +15,26 @@ from tirx_lens.compile.launcher import Launcher, LaunchError
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
+    from collections.abc import Sequence
 
 ADVICE = "choose the Python interpreter that your kernels run with"
 
 
 class LocalLauncher(Launcher):
-    """Runs the worker in the interpreter at a path, or of a name on PATH."""
+    """Runs the worker in the interpreter at a path, or of a name on PATH.
 
-    def __init__(self, interpreter: str) -> None:
+    `arguments` come before the interpreter's own, for programs that lead to one: `py -3.11`,
+    `uv run python`.
+    """
+
+    def __init__(self, interpreter: str, arguments: Sequence[str] = ()) -> None:
         self._interpreter = interpreter
+        self._arguments = tuple(arguments)
 
     @property
     def name(self) -> str:
-        """The interpreter, as the user gave it."""
-        return self._interpreter
+        """The command, as the user gave it."""
+        return " ".join((self._interpreter, *self._arguments))
 
     async def start(self, bootstrap: str) -> Process:
         """Start the interpreter. Raises LaunchError where it is missing or cannot be run."""
@@ -38,6 +44,7 @@ class LocalLauncher(Launcher):
         try:
             return await asyncio.create_subprocess_exec(
                 program,
+                *self._arguments,
                 "-c",
                 bootstrap,
                 stdin=asyncio.subprocess.PIPE,
@@ -47,15 +54,13 @@ class LocalLauncher(Launcher):
                 limit=1 << 20,
             )
         except OSError as error:
-            raise LaunchError(
-                f"{self._interpreter} cannot be run ({error.strerror}): {ADVICE}"
-            ) from error
+            raise LaunchError(f"{self.name} cannot be run ({error.strerror}): {ADVICE}") from error
 
     def explain(self, exit_code: int | None, errors: str) -> LaunchError:
         """Say what the program did in place of starting the worker."""
         did = "sent something else" if exit_code is None else f"ended with exit code {exit_code}"
         return LaunchError(
-            f"{self._interpreter} is not a working Python interpreter, it {did}: {ADVICE}",
+            f"{self.name} is not a working Python interpreter, it {did}: {ADVICE}",
             detail=errors,
         )
 

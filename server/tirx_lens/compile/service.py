@@ -63,7 +63,7 @@ class Compiler:
         """Start the worker, import TVM in it, and say what was found. Never raises for what is."""
         try:
             _, environment = await self._warm(None)
-        except (LaunchError, WorkerLostError) as error:
+        except LaunchError as error:
             return Environment("", self._launcher.name, reason=str(error), detail=error.detail)
         return environment
 
@@ -80,8 +80,9 @@ class Compiler:
         async with self._slots:
             try:
                 session, environment = await self._warm(on_progress)
-                if environment.reason is not None:
-                    return _failed(Stage.ENVIRONMENT, environment.reason, environment.detail)
+                if not environment.usable:
+                    reason = environment.reason or "TVM did not say its version"
+                    return _failed(Stage.ENVIRONMENT, reason, environment.detail)
                 key = key_of(request, environment)
                 result = self._cache.get(key)
                 if result is None:
@@ -114,10 +115,16 @@ class Compiler:
             if on_progress is not None and not session.warmed:
                 on_progress("importing TVM")
             try:
-                return session, await asyncio.wait_for(session.warm(), WARM_LIMIT)
+                environment = await asyncio.wait_for(session.warm(), WARM_LIMIT)
             except asyncio.TimeoutError as error:
                 session.kill()
-                raise WorkerLostError(f"Importing TVM took more than {WARM_LIMIT:g} s") from error
+                raise LaunchError(f"Importing TVM took more than {WARM_LIMIT:g} s") from error
+            except WorkerLostError as error:
+                raise LaunchError(str(error), error.detail) from error
+            if not environment.usable:  # a fresh worker will see what is installed by then
+                self._session = None
+                await session.close()
+            return session, environment
 
     async def _run(
         self,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import re
+import signal
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.compile.archive import worker_archive
@@ -25,11 +27,13 @@ START_LIMIT = 30.0
 """Seconds from starting the process to its answer to `hello`; TVM is not imported by then."""
 
 CLOSE_LIMIT = 1.0
+LAST_WORDS_LIMIT = 0.5
 BANNER_LIMIT = 1 << 20
 """How much may come before the start marker: more is not a login banner."""
 
 ERRORS_KEPT = 16 * 1024
 _CHUNK = 1 << 16
+_LOG = logging.getLogger(__name__)
 _START = re.compile(re.escape(MARKER) + rb"(\d+)\.(\d+)\.(\d+)>>\n")
 
 
@@ -164,8 +168,7 @@ class WorkerSession:
             seen += data
             if not data:
                 code = await self._process.wait()
-                await asyncio.sleep(0)  # lets the reader of standard error take what is there
-                raise self._launcher.explain(code, self._error_text() or _text(seen))
+                raise self._launcher.explain(code, await self._last_words() or _text(seen))
             if len(seen) > BANNER_LIMIT:
                 raise self._launcher.explain(None, _text(seen[-ERRORS_KEPT:]))
         version = tuple(int(part) for part in match.groups())
@@ -187,8 +190,9 @@ class WorkerSession:
             self.kill()
             return
         code = await self._process.wait()
-        ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-        self._give_up(WorkerLostError(f"The worker ended with {ended}", self._error_text()))
+        self._give_up(
+            WorkerLostError(f"The worker ended with {_ending(code)}", await self._last_words())
+        )
 
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None
@@ -202,7 +206,7 @@ class WorkerSession:
                 params = message.get("params", {})
                 listener = self._listeners.get(params.get("id"))
                 if listener is not None:
-                    listener(str(params.get("message", "")))
+                    _tell(listener, str(params.get("message", "")))
                 continue
             future = self._waiting.get(message.get("id", 0))
             if future is None or future.done():
@@ -231,12 +235,33 @@ class WorkerSession:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._process.wait()
 
+    async def _last_words(self) -> str:
+        """Return the end of standard error, once a process that has ended has no more to say."""
+        await asyncio.wait(self._tasks[:1], timeout=LAST_WORDS_LIMIT)
+        return self._error_text()
+
     def _error_text(self) -> str:
         return _text(bytes(self._errors))
 
 
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace").strip()
+
+
+def _tell(listener: Callable[[str], None], text: str) -> None:
+    try:
+        listener(text)
+    except Exception:  # what goes wrong in showing progress must not end the build
+        _LOG.exception("The progress of a build could not be shown")
 
 
 def _decoded(kind: type[Environment], answer: object) -> Environment:
