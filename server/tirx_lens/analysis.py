@@ -14,7 +14,9 @@ from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
+    from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
+    from tirx_lens.threads.reach import ReachMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one text gave. `failures` are rules that broke, by code, with the reason."""
+    """What one text gave.
+
+    `failures` are the parts that broke, with the reason: a rule by its code, or a layer by its name.
+    """
 
     source: SourceText
     findings: tuple[Finding, ...] = ()
@@ -41,15 +46,31 @@ class Analysis:
 def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
-    Never raises for any text: what could not be read gives no finding.
+    Never raises for any text: what could not be read gives no finding, and what broke on the way is
+    among the failures.
     """
-    kernels = read_kernels(source).kernels
+    try:
+        kernels = [kernel for kernel in read_kernels(source).kernels if kernel.is_whole]
+    except Exception as error:
+        return Analysis(source, failures=(("syntax", _reason(error)),))
     if not kernels:
         return Analysis(source)
+    failures: list[tuple[str, str]] = []
+    placed: list[tuple[Kernel, ReachMap | None]] = []
+    for kernel in kernels:
+        try:
+            placed.append((kernel, reach(kernel, compute)))
+        except Exception as error:
+            failures.append(("threads", _reason(error)))
+            placed.append((kernel, None))
     chosen = selection or Selection()
     rules = [rule for rule in RULES if chosen.admits(rule.code)]
-    placed = [(kernel, reach(kernel, compute)) for kernel in kernels]
-    findings, failures = run_rules(source, placed, rules)
+    findings, broken = run_rules(source, placed, rules)
+    failures += [(failure.code, failure.reason) for failure in broken]
     suppressed = read_suppressions(source)
     kept = tuple(finding for finding in findings if not suppressed.silence(finding, source))
-    return Analysis(source, kept, tuple((failure.code, failure.reason) for failure in failures))
+    return Analysis(source, kept, tuple(failures))
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -136,10 +136,15 @@ Statement: TypeAlias = "Operation | Branch | Loop | Exit | Inlined | Other | Blo
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something the front end could not understand: it makes rules silent, never wrong."""
+    """Something the front end could not understand: it makes rules silent, never wrong.
+
+    `cuts` says that statements are missing from the model, so that nothing can be said of how the
+    others go together.
+    """
 
     span: Span
     reason: str
+    cuts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,11 @@ class Kernel:
     scope_ids: tuple[Id, ...]
     builder: str | None = None
     problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model has every statement of the kernel."""
+        return not any(problem.cuts for problem in self.problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ _ID_FUNCTIONS = {f"T.{kind.value}": kind for kind in IdKind}
 _BUFFER_FUNCTIONS = ("T.alloc_", "T.decl_buffer", "T.match_buffer", "T.buffer", "T.local_scalar")
 _DEEPEST_INLINE = 12
 _DEEPEST_BLOCK = 40
+_MOST_ALTERNATIVES = 64
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
 _EXITS = {
     "return_statement": ExitKind.RETURN,
@@ -89,7 +90,7 @@ class BodyReader:
         outer = self._statements
         self._statements = []
         try:
-            if node is not None and self._depth < _DEEPEST_BLOCK:
+            if node is not None and self._may_descend(node):
                 self._depth += 1
                 with self._inner_scope() if scoped else _same_scope():
                     for child in children_of(node):
@@ -99,11 +100,19 @@ class BodyReader:
         finally:
             self._statements = outer
 
+    def _may_descend(self, node: Node) -> bool:
+        if self._depth >= _DEEPEST_BLOCK:
+            self._cut(node, "blocks are nested too deeply")
+        return self._depth < _DEEPEST_BLOCK
+
+    def _cut(self, node: Node, reason: str) -> None:
+        self.problems.append(Problem(span_of(node), reason, cuts=True))
+
     def _read_statement(self, node: Node) -> None:
         self._count += 1
         if self._count > _MOST_STATEMENTS:
             if self._count == _MOST_STATEMENTS + 1:
-                self.problems.append(Problem(span_of(node), "the kernel is too long once inlined"))
+                self._cut(node, "the kernel is too long once inlined")
             return
         before = len(self._statements)
         outer, self._statement = self._statement, span_of(node)
@@ -162,6 +171,9 @@ class BodyReader:
     def _alternatives(self, clauses: list[Node], *, host: bool) -> None:
         """Read `elif` and `else` clauses into the current statements."""
         if not clauses:
+            return
+        if len(clauses) > _MOST_ALTERNATIVES:
+            self._cut(clauses[0], "too many `elif` branches")
             return
         first, rest = clauses[0], clauses[1:]
         if first.type == "else_clause":

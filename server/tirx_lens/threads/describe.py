@@ -101,7 +101,10 @@ def _numbered(unit: str, numbers: Iterable[int]) -> str:
 
 
 def _each(where: str) -> str:
-    several = where.startswith(("warps", "warpgroup", "the", "every")) or "every warpgroup" in where
+    """Say of how many warps an election takes one lane each."""
+    if where.startswith("warps "):
+        return f"each of {where}"
+    several = where.startswith(("warpgroup", "the ", "every"))
     return f"each warp of {where}" if several else where
 
 

@@ -20,7 +20,7 @@ from tirx_lens.model.kernel import (
 from tirx_lens.threads.condition import Condition, Conditions
 from tirx_lens.threads.participants import Participants, Pick, everyone
 from tirx_lens.threads.shape import Shape, shape_of
-from tirx_lens.threads.values import Evaluator, Hidden
+from tirx_lens.threads.values import Evaluator, is_uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,7 @@ class _Walker:
                 if "thread_binding" in dotted:
                     return True  # each thread takes one iteration
                 values = [self._evaluator.value(argument) for argument in arguments]
-                return all(not isinstance(v, Hidden) or v.uniform for v in values)
+                return all(map(is_uniform, values))
         return not isinstance(control, Apply)
 
     def _exit(self, statement: Exit, current: Participants) -> Participants:

@@ -100,9 +100,9 @@ class Evaluator:
                 return Hidden(target.kind is ObjectKind.SCHEDULER)
             case Call(callee=Path(dotted=dotted), arguments=arguments):
                 pure = not dotted.startswith(("T.cuda", "T.ptx"))
-                return Hidden(pure and all(_is_uniform(self.value(a)) for a in arguments))
+                return Hidden(pure and all(is_uniform(self.value(a)) for a in arguments))
             case Sequence(items=items):
-                return Hidden(all(_is_uniform(self.value(item)) for item in items))
+                return Hidden(all(is_uniform(self.value(item)) for item in items))
         return Hidden(uniform=False)
 
     def _id(self, scope_id: Id) -> Value:
@@ -132,7 +132,7 @@ class Evaluator:
 
     def _apply(self, operator: Operator, operands: list[Value]) -> Value:
         if any(isinstance(operand, Hidden) for operand in operands):
-            return Hidden(all(_is_uniform(operand) for operand in operands))
+            return Hidden(all(is_uniform(operand) for operand in operands))
         if len(operands) == 1:
             sign = -1 if operator is Operator.NEGATE else None
             compute = (lambda a: self._compute(Operator.MULTIPLY, a, sign)) if sign else _invert
@@ -163,7 +163,7 @@ class Evaluator:
     def _select(self, condition: Value, then: Value, otherwise: Value) -> Value:
         operands = (condition, then, otherwise)
         if any(isinstance(operand, Hidden) for operand in operands):
-            return Hidden(all(_is_uniform(operand) for operand in operands))
+            return Hidden(all(is_uniform(operand) for operand in operands))
         return self._map(list(operands), lambda c, a, b: a if c else b)
 
 
@@ -172,7 +172,8 @@ def _packed(values: tuple[Number, ...]) -> Value:
     return Same(values[0]) if len(set(values)) == 1 else PerThread(values)
 
 
-def _is_uniform(value: Value) -> bool:
+def is_uniform(value: Value) -> bool:
+    """Tell whether a value is the same in every thread of a CTA, known or not."""
     return isinstance(value, Same) or (isinstance(value, Hidden) and value.uniform)
 
 

@@ -1,0 +1,76 @@
+"""The invariants of ARCHITECTURE.md, read off the imports."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "server" / "tirx_lens"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# What each layer may import of the project, besides itself.
+LAYERS = {
+    "model": set(),
+    "syntax": {"model"},
+    "threads": {"model"},
+    "rules": {"model", "threads", "syntax"},
+    "report": {"model", "rules"},
+    "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
+    "worker": set(),
+}
+PURE = ("model", "syntax", "threads", "rules")
+READ_SYNTAX = ("compile/builders.py", "compile/closure.py")
+EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
+
+
+def imports_of(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+    return found
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_imports_keep_to_the_layers(path: Path) -> None:
+    layer = layer_of(path)
+    for module in imports_of(path):
+        top, _, rest = module.partition(".")
+        if top in ("pygls", "lsprotocol"):
+            assert layer == "lsp", f"{module}: only lsp/ speaks the protocol"
+        if top in ("tvm", "tvm_tirx"):
+            assert layer == "worker", f"{module}: only worker/ imports TVM"
+        if top in ("tree_sitter", "tree_sitter_python"):
+            assert layer == "syntax" or named(path) in READ_SYNTAX
+        if top == "tirx_lens" and layer in LAYERS:
+            allowed = {layer, *LAYERS[layer]}
+            assert rest.partition(".")[0] in allowed or not rest, f"{layer} imports {module}"
+        if layer in PURE:
+            assert top not in EFFECTS, f"{layer}/ knows nothing of files and processes: {module}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "worker").rglob("*.py")), ids=named)
+def test_worker_is_standard_library_and_tvm(path: Path) -> None:
+    for module in imports_of(path):
+        top = module.partition(".")[0]
+        assert top in sys.stdlib_module_names or top in ("tvm", "tvm_tirx", "tirx_lens"), module
+        if top == "tirx_lens":
+            assert module.startswith("tirx_lens.worker")
+
+
+def test_most_modules_are_short() -> None:
+    long = [named(path) for path in MODULES if len(path.read_text("utf-8").splitlines()) > 600]
+    assert not long
