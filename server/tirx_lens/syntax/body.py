@@ -10,9 +10,7 @@ from tirx_lens.model.expr import (
     Const,
     Expr,
     Id,
-    IdKind,
     Item,
-    Member,
     Operator,
     Path,
     Ref,
@@ -29,18 +27,13 @@ from tirx_lens.model.kernel import (
     Inlined,
     Loop,
     LoopKind,
-    Op,
-    Operation,
     Other,
     Problem,
-    Statement,
 )
 from tirx_lens.model.objects import KernelObject, ObjectKind
-from tirx_lens.syntax import operations
+from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
-from tirx_lens.syntax.names import LANG_CLASSES
-from tirx_lens.syntax.objects import ObjectTable
 from tirx_lens.syntax.scope import Function, Scope
 from tirx_lens.syntax.signature import bind_arguments
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
@@ -53,8 +46,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
 
-_ID_FUNCTIONS = {f"T.{kind.value}": kind for kind in IdKind}
-_BUFFER_FUNCTIONS = ("T.alloc_", "T.decl_buffer", "T.match_buffer", "T.buffer", "T.local_scalar")
 _DEEPEST_INLINE = 12
 _DEEPEST_BLOCK = 40
 _MOST_ALTERNATIVES = 64
@@ -70,25 +61,23 @@ class BodyReader:
     """Reads one kernel's statements in program order. Use once."""
 
     def __init__(self, scope: Scope, is_inline: Callable[[Node, Scope], bool]) -> None:
-        self.scope_ids: list[Id] = []
         self.problems: list[Problem] = []
-        self._objects = ObjectTable()
-        self._reader = ExpressionReader(scope, self)
+        self._at = KernelEffects(self._inline)
+        self._reader = ExpressionReader(scope, self._at)
         self._is_inline = is_inline
-        self._statements: list[Statement] = []
-        self._statement: Span | None = None
-        self._stack: list[Span] = []
         self._calling: list[int] = []
-        self._target = ""
         self._depth = 0
         self._count = 0
 
-    # Blocks and statements
+    @property
+    def scope_ids(self) -> tuple[Id, ...]:
+        """The scope ids declared so far, in order."""
+        return tuple(self._at.scope_ids)
 
     def block(self, node: Node | None, *, scoped: bool = True) -> Block:
         """Read a block of statements, in a scope of its own unless the host chose it."""
-        outer = self._statements
-        self._statements = []
+        outer = self._at.statements
+        self._at.statements = []
         try:
             if node is not None and self._may_descend(node):
                 self._depth += 1
@@ -96,9 +85,9 @@ class BodyReader:
                     for child in children_of(node):
                         self._read_statement(child)
                 self._depth -= 1
-            return Block(tuple(self._statements))
+            return Block(tuple(self._at.statements))
         finally:
-            self._statements = outer
+            self._at.statements = outer
 
     def _may_descend(self, node: Node) -> bool:
         if self._depth >= _DEEPEST_BLOCK:
@@ -114,8 +103,8 @@ class BodyReader:
             if self._count == _MOST_STATEMENTS + 1:
                 self._cut(node, "the kernel is too long once inlined")
             return
-        before = len(self._statements)
-        outer, self._statement = self._statement, span_of(node)
+        before = len(self._at.statements)
+        outer, self._at.statement = self._at.statement, span_of(node)
         match node.type:
             case "if_statement":
                 self._if(node)
@@ -130,74 +119,61 @@ class BodyReader:
             case "expression_statement":
                 self._expression(node)
             case "return_statement" | "break_statement" | "continue_statement":
-                self._statements.append(Exit(_EXITS[node.type], span_of(node)))
+                self._at.statements.append(Exit(_EXITS[node.type], span_of(node)))
             case "ERROR":
                 self.problems.append(Problem(span_of(node), "syntax error"))
             case "assert_statement":
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
-        if len(self._statements) == before:
-            self._statements.append(Other(span_of(node)))
-        self._statement = outer
+        if len(self._at.statements) == before:
+            self._at.statements.append(Other(span_of(node)))
+        self._at.statement = outer
 
     def _if(self, node: Node) -> None:
-        condition_node = field_of(node, "condition")
-        condition = self._reader.read(condition_node)
-        alternatives = node.children_by_field_name("alternative")
-        if isinstance(
-            condition, Const
-        ):  # decided when the kernel is built: TVM reads one side only
-            if condition.value:
-                self._splice(field_of(node, "consequence"))
-            else:
-                self._alternatives(alternatives, host=True)
-            return
-        scoped = not is_host(condition)
-        before = dict(self._reader.scope.names)
-        then = self.block(field_of(node, "consequence"), scoped=scoped)
-        between = dict(self._reader.scope.names)
-        if not scoped:
-            self._reader.scope.names = dict(before)
-        outer = self._statements
-        self._statements = []
-        self._alternatives(alternatives, host=not scoped)
-        orelse = Block(tuple(self._statements))
-        self._statements = outer
-        if not scoped:
-            self._merge(before, between)
-        where = span_of(condition_node) if condition_node is not None else span_of(node)
-        self._statements.append(Branch(condition, where, then, orelse, span_of(node)))
-
-    def _alternatives(self, clauses: list[Node], *, host: bool) -> None:
-        """Read `elif` and `else` clauses into the current statements."""
-        if not clauses:
-            return
+        clauses = node.children_by_field_name("alternative")
         if len(clauses) > _MOST_ALTERNATIVES:
             self._cut(clauses[0], "too many `elif` branches")
+        else:
+            self._clauses([node, *clauses], host=False)
+
+    def _clauses(self, clauses: list[Node], *, host: bool) -> None:
+        """Read an `if` and what follows it: an `elif` becomes an `if` alone on the other side.
+
+        A constant condition was decided when the kernel was built: TVM reads one side only. Names
+        bound under a condition of the host stay bound afterwards, as `host` says of an `else`.
+        """
+        if not clauses:
             return
         first, rest = clauses[0], clauses[1:]
         if first.type == "else_clause":
-            self._statements.extend(self.block(field_of(first, "body"), scoped=not host).statements)
+            self._splice(field_of(first, "body"), scoped=not host)
             return
         condition_node = field_of(first, "condition")
         condition = self._reader.read(condition_node)
         if isinstance(condition, Const):
             if condition.value:
-                self._splice(field_of(first, "consequence"))
+                self._splice(field_of(first, "consequence"), scoped=False)
             else:
-                self._alternatives(rest, host=True)
+                self._clauses(rest, host=True)
             return
-        then = self.block(field_of(first, "consequence"), scoped=not is_host(condition))
-        outer = self._statements
-        self._statements = []
-        self._alternatives(rest, host=is_host(condition))
-        orelse = Block(tuple(self._statements))
-        self._statements = outer
+        of_host = is_host(condition)
+        scope = self._reader.scope
+        before = dict(scope.names)
+        then = self.block(field_of(first, "consequence"), scoped=not of_host)
+        between = dict(scope.names)
+        scope.names = dict(before)
+        outer, self._at.statements = self._at.statements, []
+        self._clauses(rest, host=of_host)
+        orelse = Block(tuple(self._at.statements))
+        self._at.statements = outer
+        if of_host:
+            self._merge(before, between)
         where = span_of(condition_node) if condition_node is not None else span_of(first)
-        self._statements.append(Branch(condition, where, then, orelse, span_of(first)))
+        self._at.statements.append(Branch(condition, where, then, orelse, span_of(first)))
 
-    def _splice(self, node: Node | None) -> None:
-        self._statements.extend(self.block(node, scoped=False).statements)
+    def _splice(self, node: Node | None, *, scoped: bool) -> None:
+        """Read a block's statements into the current one."""
+        self._at.statements += self.block(node, scoped=scoped).statements
 
     def _merge(self, before: dict[str, Expr], other: dict[str, Expr]) -> None:
         """Join the bindings of the two sides of a host branch: what differs is not known."""
@@ -213,7 +189,7 @@ class BodyReader:
             self._bind_loop_variables(field_of(node, "left"), control)
             body = self.block(field_of(node, "body"), scoped=False)
         header = span_of(control_node) if control_node is not None else span_of(node)
-        self._statements.append(Loop(LoopKind.FOR, control, body, span_of(node), header))
+        self._at.statements.append(Loop(LoopKind.FOR, control, body, span_of(node), header))
 
     def _loop_control(self, node: Node | None) -> Expr:
         """Read the iterable, keeping `range(...)` a call: its bounds say how often it runs."""
@@ -239,7 +215,7 @@ class BodyReader:
         condition = self._reader.read(condition_node)
         body = self.block(field_of(node, "body"))
         header = span_of(condition_node) if condition_node is not None else span_of(node)
-        self._statements.append(Loop(LoopKind.WHILE, condition, body, span_of(node), header))
+        self._at.statements.append(Loop(LoopKind.WHILE, condition, body, span_of(node), header))
 
     def _with(self, node: Node) -> None:
         items = [
@@ -261,7 +237,7 @@ class BodyReader:
         body = self.block(field_of(node, "body"))
         for guard, where in reversed(guards):
             body = Block((Branch(guard, where, body, Block(), span_of(node)),))
-        self._statements.extend(body.statements)
+        self._at.statements.extend(body.statements)
 
     def _function(self, node: Node) -> None:
         definition = field_of(node, "definition") if node.type == "decorated_definition" else node
@@ -286,9 +262,9 @@ class BodyReader:
         left, right = field_of(node, "left"), field_of(node, "right")
         if left is None:
             return
-        self._target = text_of(left) if left.type == "identifier" else ""
+        self._at.target = text_of(left) if left.type == "identifier" else ""
         value = self._reader.read(right) if right is not None else Unknown("no value yet")
-        self._target = ""
+        self._at.target = ""
         annotation = field_of(node, "type")
         if annotation is not None and left.type == "identifier":
             kind = self._reader.read(annotation)
@@ -320,94 +296,25 @@ class BodyReader:
             if not isinstance(self._reader.scope.lookup(name), Variable):
                 self._reader.scope.bind(name, Variable(name, target.start_byte))
 
-    # Effects of expressions
-
-    def member(self, target: KernelObject, name: str) -> Expr | None:
-        """Return a member of a typed object, if the model knows it."""
-        return self._objects.member(target, name)
-
-    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
-        """Note what a call does and return its value."""
-        span = span_of(node)
-        match callee:
-            case Function(inline=True):
-                return self._inline(callee, arguments, span)
-            case Function():
-                return Unknown(f"a value that `{callee.name}` computes", span=span)
-            case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
-                return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
-            case Path(dotted=dotted) if dotted.startswith("lang.") and dotted[5:] in LANG_CLASSES:
-                built = self._objects.construct(dotted[5:], self._target, span, arguments)
-                self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
-                return Ref(built, span=span)
-            case Path(dotted=dotted):
-                if dotted.startswith(("T.", "Tx.")):
-                    op = operations.of_call(dotted, arguments.positional)
-                    self._emit(op, dotted, span, arguments)
-                if dotted.startswith(_BUFFER_FUNCTIONS):
-                    return Ref(self._objects.buffer(self._target, span), span=span)
-            case Member(base=Ref(target=target), name=method):
-                op = operations.of_method(target.kind, method)
-                made = self._objects.buffer(self._target, span) if op is Op.POOL_ALLOC else None
-                self._emit(op, method, span, arguments, receiver=target, created=made)
-                if made is not None:
-                    return Ref(made, span=span)
-                if method == "remote_view":
-                    return Ref(target, span=span)
-        return Call(callee, arguments.positional, arguments.keywords, span=span)
-
-    def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
-        given = arguments.get(0, "extents")
-        extents = given.items if isinstance(given, Sequence) else ()
-        if given is not None and not isinstance(given, Sequence) and not _is_none(given):
-            extents = (Unknown("extents that are not a list"),)
-        ids = tuple(Id(kind, extents, index, span=span) for index in range(max(1, len(extents))))
-        self.scope_ids.extend(ids[:1])
-        return ids[0] if len(ids) == 1 else Sequence(ids, span=span)
-
-    def _emit(
-        self,
-        op: Op,
-        name: str,
-        span: Span,
-        arguments: Arguments,
-        *,
-        receiver: KernelObject | None = None,
-        created: KernelObject | None = None,
-    ) -> None:
-        self._statements.append(
-            Operation(
-                op=op,
-                name=name,
-                span=span,
-                statement=self._statement or span,
-                receiver=receiver,
-                created=created,
-                arguments=arguments.positional,
-                keywords=arguments.keywords,
-                stack=tuple(self._stack),
-            )
-        )
-
     def _inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
-        if function.node.id in self._calling or len(self._stack) >= _DEEPEST_INLINE:
+        if function.node.id in self._calling or len(self._at.stack) >= _DEEPEST_INLINE:
             self.problems.append(Problem(span, f"`{function.name}` calls itself"))
             return Unknown("a recursive call", span=span)
         reader = self._reader
-        caller, statement, target = reader.scope, self._statement, self._target
+        caller, statement, target = reader.scope, self._at.statement, self._at.target
         inner = function.scope.inner(host=False)
         bind_arguments(function, arguments, inner, reader)
-        self._stack.append(span)
+        self._at.stack.append(span)
         self._calling.append(function.node.id)
-        reader.scope, self._target = inner, ""
+        reader.scope, self._at.target = inner, ""
         try:
             body = self.block(field_of(function.node, "body"), scoped=False)
         finally:
-            reader.scope, self._statement, self._target = caller, statement, target
+            reader.scope, self._at.statement, self._at.target = caller, statement, target
             self._calling.pop()
-            self._stack.pop()
-        self._statements.append(Inlined(function.name, body, statement or span))
+            self._at.stack.pop()
+        self._at.statements.append(Inlined(function.name, body, statement or span))
         return Unknown(f"`{function.name}` returns nothing", span=span)
 
     @contextmanager
@@ -430,10 +337,6 @@ def _callee_path(expr: Expr) -> str:
         case Call(callee=Path(dotted=dotted)):
             return dotted
     return ""
-
-
-def _is_none(expr: Expr) -> bool:
-    return isinstance(expr, Const) and expr.value is None
 
 
 def _is_buffer(expr: Expr | None) -> bool:

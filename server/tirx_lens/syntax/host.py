@@ -274,7 +274,7 @@ class HostReader:
                 span=span_of(node),
                 name_span=span_of(name),
                 body=block,
-                scope_ids=tuple(body.scope_ids),
+                scope_ids=body.scope_ids,
                 builder=self._builder,
                 problems=tuple(body.problems),
             )

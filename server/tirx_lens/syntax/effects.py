@@ -1,0 +1,124 @@
+"""What reading a kernel's expressions does: ids are declared, objects made, operations noted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import (
+    Call,
+    Const,
+    Expr,
+    Id,
+    IdKind,
+    Member,
+    Path,
+    Ref,
+    Sequence,
+    Unknown,
+)
+from tirx_lens.model.kernel import Op, Operation, Statement
+from tirx_lens.syntax import operations
+from tirx_lens.syntax.names import LANG_CLASSES
+from tirx_lens.syntax.objects import ObjectTable
+from tirx_lens.syntax.scope import Function
+from tirx_lens.syntax.tree import span_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
+    from tirx_lens.syntax.calls import Arguments
+
+_ID_FUNCTIONS = {f"T.{kind.value}": kind for kind in IdKind}
+_BUFFER_FUNCTIONS = ("T.alloc_", "T.decl_buffer", "T.match_buffer", "T.buffer", "T.local_scalar")
+
+
+class KernelEffects:
+    """Where the reader of a kernel is, and what it has met there.
+
+    `statements` is the block being read, `statement` the source range of its current statement,
+    `target` the name that statement binds, `stack` the calls of `T.inline` functions around it.
+    """
+
+    def __init__(self, inline: Callable[[Function, Arguments, Span], Expr]) -> None:
+        self.scope_ids: list[Id] = []
+        self.statements: list[Statement] = []
+        self.statement: Span | None = None
+        self.target = ""
+        self.stack: list[Span] = []
+        self._objects = ObjectTable()
+        self._inline = inline
+
+    def member(self, target: KernelObject, name: str) -> Expr | None:
+        """Return a member of a typed object, if the model knows it."""
+        return self._objects.member(target, name)
+
+    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+        """Note what a call does and return its value."""
+        span = span_of(node)
+        match callee:
+            case Function(inline=True):
+                return self._inline(callee, arguments, span)
+            case Function():
+                return Unknown(f"a value that `{callee.name}` computes", span=span)
+            case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
+                return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
+            case Path(dotted=dotted) if dotted.startswith("lang.") and dotted[5:] in LANG_CLASSES:
+                built = self._objects.construct(dotted[5:], self.target, span, arguments)
+                self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
+                return Ref(built, span=span)
+            case Path(dotted=dotted):
+                if dotted.startswith(("T.", "Tx.")):
+                    op = operations.of_call(dotted, arguments.positional)
+                    self._emit(op, dotted, span, arguments)
+                if dotted.startswith(_BUFFER_FUNCTIONS):
+                    return Ref(self._objects.buffer(self.target, span), span=span)
+            case Member(base=Ref(target=target), name=method):
+                op = operations.of_method(target.kind, method)
+                made = self._objects.buffer(self.target, span) if op is Op.POOL_ALLOC else None
+                self._emit(op, method, span, arguments, receiver=target, created=made)
+                if made is not None:
+                    return Ref(made, span=span)
+                if method == "remote_view":
+                    return Ref(target, span=span)
+        return Call(callee, arguments.positional, arguments.keywords, span=span)
+
+    def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
+        given = arguments.get(0, "extents")
+        extents = given.items if isinstance(given, Sequence) else ()
+        if given is not None and not isinstance(given, Sequence) and not _is_none(given):
+            extents = (Unknown("extents that are not a list"),)
+        ids = tuple(Id(kind, extents, index, span=span) for index in range(max(1, len(extents))))
+        self.scope_ids.extend(ids[:1])
+        return ids[0] if len(ids) == 1 else Sequence(ids, span=span)
+
+    def _emit(
+        self,
+        op: Op,
+        name: str,
+        span: Span,
+        arguments: Arguments,
+        *,
+        receiver: KernelObject | None = None,
+        created: KernelObject | None = None,
+    ) -> None:
+        self.statements.append(
+            Operation(
+                op=op,
+                name=name,
+                span=span,
+                statement=self.statement or span,
+                receiver=receiver,
+                created=created,
+                arguments=arguments.positional,
+                keywords=arguments.keywords,
+                stack=tuple(self.stack),
+            )
+        )
+
+
+def _is_none(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value is None
