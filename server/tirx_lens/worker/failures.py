@@ -66,7 +66,7 @@ def diagnose(
     if isinstance(error, SyntaxError) and error.filename is not None:
         original = tree.original(error.filename)
         if original is not None:
-            return _at(diagnostic, Place(original, error.lineno or 1, error.offset or None))
+            return _at(diagnostic, _syntax_place(error, original, tree))
     if isinstance(error, SyntaxError) and (null := tree.first_null()) is not None:
         return _at(diagnostic, Place(*null))  # Python names no line for a null byte
     if type(error).__name__ == "DiagnosticError":
@@ -185,6 +185,24 @@ def _at(diagnostic: BuildDiagnostic, place: Place) -> BuildDiagnostic:
     if not frames or (frames[-1].file, frames[-1].line) != (place.file, place.line):
         frames = (*frames, Frame(place.file, place.line, place.line))
     return replace(diagnostic, file=place.file, line=place.line, column=place.column, frames=frames)
+
+
+def _syntax_place(error: SyntaxError, original: str, tree: SourceTree) -> Place:
+    """Return where Python stopped, with the column in characters.
+
+    Compiling a file, CPython counts some columns in bytes; compiling a text, it does so only for
+    errors that it finds after parsing, which carry no text.
+    """
+    try:
+        compile(tree.text(original), original, "exec", dont_inherit=True)
+    except SyntaxError as again:
+        error = again
+    except ValueError:  # null characters
+        pass
+    line, column = error.lineno or 1, error.offset or 1
+    if error.text is None:
+        column = tree.character_column(original, line, column)
+    return Place(original, line, column)
 
 
 def _column(trace: TracebackType | None, tree: SourceTree) -> int | None:
