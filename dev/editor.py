@@ -32,6 +32,8 @@ USER_SETTINGS = {
     "extensions.autoUpdate": False,
     "workbench.enableExperiments": False,
     "chat.disableAIFeatures": True,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "editor.unicodeHighlight.allowedCharacters": {"×": True},
 }
 
 

@@ -32,6 +32,8 @@ export interface CudaParams {
   readonly position?: Position;
   readonly builder?: string;
   readonly arguments?: Arguments;
+  /** Under which the server reports what the build is doing. */
+  readonly workDoneToken?: string;
 }
 
 export interface Parameter {

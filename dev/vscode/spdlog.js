@@ -40,11 +40,10 @@ class Logger {
 
 const create = async (name, file) => new Logger("rotating", name, file);
 
-module.exports = {
-  version: 0,
-  setLevel() {},
-  setFlushOn() {},
-  Logger,
-  createRotatingLogger: create,
-  createAsyncRotatingLogger: create,
-};
+// One assignment each: that is how an ES module's import finds a CommonJS module's names.
+exports.version = 0;
+exports.setLevel = () => {};
+exports.setFlushOn = () => {};
+exports.Logger = Logger;
+exports.createRotatingLogger = create;
+exports.createAsyncRotatingLogger = create;

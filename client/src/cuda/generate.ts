@@ -1,10 +1,15 @@
 /** "Show Generated CUDA", and keeping what it shows up to date. */
+import { randomUUID } from "node:crypto";
+import * as path from "node:path";
 import * as vscode from "vscode";
+import { WorkDoneProgress } from "vscode-languageclient/node";
 import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { command, notify, show, type Button } from "../ui/notify";
 import { askArguments, askBuilder } from "./ask";
 import { viewUri, type View, type Views } from "./views";
+
+type Progress = vscode.Progress<{ readonly message: string }>;
 
 const UNTRUSTED =
   "Showing generated CUDA runs the Python code of this file. This workspace is not trusted, so nothing was run.";
@@ -33,7 +38,7 @@ export class CudaGenerator implements vscode.Disposable {
     const position = { line: editor.selection.active.line, character: editor.selection.active.character };
     let params: CudaParams = { textDocument: { uri: source.toString() }, position };
     for (;;) {
-      const result = await this.#buildWithProgress(params);
+      const result = await this.#buildWithProgress(path.posix.basename(source.path), params);
       if (result === undefined) {
         return;
       }
@@ -42,7 +47,7 @@ export class CudaGenerator implements vscode.Disposable {
           await this.#open(source, result, params);
           return;
         case "failed":
-          await this.#tellFailure(result, "");
+          await this.#tellFailure(result);
           return;
         case "choose": {
           const builder = await askBuilder(result.builders);
@@ -84,9 +89,11 @@ export class CudaGenerator implements vscode.Disposable {
     };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
     try {
-      const result = await vscode.window.withProgress(options, () => this.#build(params, cancellation.token));
+      const result = await vscode.window.withProgress(options, (progress) =>
+        this.#build(params, progress, cancellation.token),
+      );
       if (result !== undefined && !cancellation.token.isCancellationRequested) {
-        this.#take(view, result);
+        await this.#take(view, result);
       }
     } finally {
       if (this.#refreshing.get(key) === cancellation) {
@@ -96,9 +103,16 @@ export class CudaGenerator implements vscode.Disposable {
     }
   }
 
-  #take(view: View, result: CudaResult): void {
+  async #take(view: View, result: CudaResult): Promise<void> {
     if (result.kind === "cuda") {
-      this.views.put({ ...view, text: result.text, stale: undefined });
+      // The name tells the arguments, which the source may have changed.
+      const uri = viewUri(view.source, result.builder, result.title);
+      const next = { ...view, uri, text: result.text, stale: undefined };
+      if (uri.toString() === view.uri.toString()) {
+        this.views.put(next);
+      } else {
+        await this.views.replace(view, next);
+      }
       return;
     }
     const reason =
@@ -124,29 +138,41 @@ export class CudaGenerator implements vscode.Disposable {
     await this.views.reveal(view);
   }
 
-  #buildWithProgress(params: CudaParams): Thenable<CudaResult | undefined> {
+  #buildWithProgress(name: string, params: CudaParams): Thenable<CudaResult | undefined> {
     const options = {
       location: vscode.ProgressLocation.Notification,
-      title: "TIRx Lens: building the kernel",
+      title: `CUDA of ${name}`,
       cancellable: true,
     };
-    return vscode.window.withProgress(options, (_, token) => this.#build(params, token));
+    return vscode.window.withProgress(options, (progress, token) => this.#build(params, progress, token));
   }
 
   /** Ask the server; undefined where the request was given up. */
-  async #build(params: CudaParams, token: vscode.CancellationToken): Promise<CudaResult | undefined> {
+  async #build(
+    params: CudaParams,
+    progress: Progress,
+    token: vscode.CancellationToken,
+  ): Promise<CudaResult | undefined> {
     const session = await this.supervisor.session();
     if (session === undefined) {
       return { kind: "failed", message: this.#whyNoServer(), detail: "" };
     }
+    const workDoneToken = randomUUID();
+    const steps = session.client.onProgress(WorkDoneProgress.type, workDoneToken, (step) => {
+      if (step.kind !== "end" && step.message !== undefined) {
+        progress.report({ message: step.message });
+      }
+    });
     try {
-      return await session.client.sendRequest(cudaRequest, params, token);
+      return await session.client.sendRequest(cudaRequest, { ...params, workDoneToken }, token);
     } catch (error) {
       if (token.isCancellationRequested) {
         return undefined;
       }
       const message = error instanceof Error ? error.message : String(error);
       return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
+    } finally {
+      steps.dispose();
     }
   }
 
@@ -162,9 +188,9 @@ export class CudaGenerator implements vscode.Disposable {
     }
   }
 
-  async #tellFailure(failure: Failed, rest: string): Promise<void> {
+  async #tellFailure(failure: Failed): Promise<void> {
     this.log.error(failure.message);
-    await show("error", `${failure.message}${rest}`, ...this.#buttons(failure));
+    await show("error", failure.message, ...this.#buttons(failure));
   }
 
   #buttons(failure: Failed): readonly Button[] {

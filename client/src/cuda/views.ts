@@ -1,6 +1,7 @@
 /** The read-only documents that show CUDA, and whether each is that of its source as saved. */
 import * as vscode from "vscode";
 import type { Arguments } from "../protocol";
+import { kernelLine } from "./text";
 
 export const SCHEME = "tirx-cuda";
 
@@ -58,11 +59,23 @@ export class Views
     this.#decorated.fire(view.uri);
   }
 
-  /** Show a view: where it is already, else beside the source. The cursor stays in the source. */
+  /**
+   * Show a view: where it is already, else beside the source, with the kernel itself at the top.
+   * The cursor stays in the source.
+   */
   async reveal(view: View): Promise<void> {
-    const document = await vscode.workspace.openTextDocument(view.uri);
-    const viewColumn = columnOf(view.uri) ?? vscode.ViewColumn.Beside;
-    await vscode.window.showTextDocument(document, { viewColumn, preview: false, preserveFocus: true });
+    const column = columnOf(view.uri);
+    await open(view, column ?? vscode.ViewColumn.Beside, column === undefined);
+  }
+
+  /** Put a view in the place of one that has another name. */
+  async replace(old: View, view: View): Promise<void> {
+    const tab = tabOf(old.uri);
+    this.put(view);
+    await open(view, tab?.group.viewColumn ?? vscode.ViewColumn.Beside, true);
+    if (tab !== undefined) {
+      await vscode.window.tabGroups.close(tab, true);
+    }
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
@@ -83,8 +96,23 @@ export class Views
   }
 }
 
+async function open(view: View, viewColumn: vscode.ViewColumn, toKernel: boolean): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(view.uri);
+  const options = { viewColumn, preview: false, preserveFocus: true };
+  const editor = await vscode.window.showTextDocument(document, options);
+  if (toKernel) {
+    const start = new vscode.Position(kernelLine(view.text), 0);
+    editor.selection = new vscode.Selection(start, start);
+    editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
+  }
+}
+
+function tabOf(uri: vscode.Uri): vscode.Tab | undefined {
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .find(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
+}
+
 function columnOf(uri: vscode.Uri): vscode.ViewColumn | undefined {
-  return vscode.window.tabGroups.all.find((group) =>
-    group.tabs.some(({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString()),
-  )?.viewColumn;
+  return tabOf(uri)?.group.viewColumn;
 }

@@ -29,6 +29,8 @@ const SETTINGS = {
   "files.autoSave": "off",
   "editor.lightbulb.enabled": "on",
   "editor.minimap.enabled": false,
+  "editor.unicodeHighlight.allowedCharacters": { "×": true },
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
 };
 
 export interface EditorOptions {

@@ -93,6 +93,27 @@ export class Window {
     await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
   }
 
+  /** Put another text in the place of a line of the active editor. */
+  async replaceLine(line: number, text: string): Promise<void> {
+    await this.goToLine(line);
+    await this.page.keyboard.press("End");
+    await this.page.keyboard.press("Shift+Home");
+    await this.page.keyboard.type(text);
+  }
+
+  /** Find a text in an editor that may be scrolled away from it, and bring it into view. */
+  async find(group: Locator, text: string): Promise<void> {
+    await group.locator(".view-lines").first().click();
+    await this.page.keyboard.press("Control+F");
+    const widget = group.locator(".find-widget.visible");
+    await widget.waitFor();
+    await this.page.keyboard.press("Control+A");
+    await this.page.keyboard.type(text);
+    // The count is there, though a narrow editor has no room to show it.
+    await widget.locator(".matchesCount", { hasText: /^\d+ of \d+/ }).waitFor({ state: "attached" });
+    await this.page.keyboard.press("Escape");
+  }
+
   /** Wait for a notification with this text. */
   async notification(text: string | RegExp): Promise<Locator> {
     const toast = this.page.locator(".notification-toast", { hasText: text });
