@@ -1,0 +1,206 @@
+"""A worker over its pipes, as any launcher runs it: `python -c BOOTSTRAP`, then the archive."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tirx_lens.compile.archive import worker_archive
+from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, parcel
+from tirx_lens.worker.codec import decode, encode
+from tirx_lens.worker.framing import PROTOCOL, FrameReader, frame
+from tirx_lens.worker.messages import BuildRequest, BuildResult, Limits, SourceFile, Stage
+
+LIMIT_S = 60
+
+
+class Peer:
+    """The client's side of one worker, without the client's code."""
+
+    def __init__(self, *arguments: str, cwd: Path | None = None) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", BOOTSTRAP, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+        )
+        self._reader = FrameReader()
+        self._received: list[dict[str, Any]] = []
+        self._number = 0
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def first_line(self) -> bytes:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> int:
+        self._number += 1
+        self.write(
+            frame({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        )
+        return self._number
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        self.write(frame({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        while not self._received:
+            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            assert data, "the worker closed the pipe"
+            self._received += self._reader.feed(data)
+        return self._received.pop(0)
+
+    def answer(self, number: int) -> dict[str, Any]:
+        while (message := self.receive()).get("id") != number:
+            pass
+        return message
+
+    def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self.answer(self.send(method, params))
+
+    def end(self) -> int:
+        """Close the pipe and return the exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        code = self.process.wait(LIMIT_S)
+        self.close()
+        return code
+
+    def close(self) -> None:
+        """End the process and give its pipes back."""
+        self.process.kill()
+        self.process.wait(LIMIT_S)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+
+@pytest.fixture
+def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
+    """A worker that has arrived; a parameter gives its arguments."""
+    peer = Peer(*getattr(request, "param", ()))
+    assert peer.first_line().startswith(MARKER)
+    peer.write(parcel(worker_archive()))
+    yield peer
+    peer.close()
+
+
+def build(text: str, seconds: float = 30.0) -> dict[str, Any]:
+    file = SourceFile("/nowhere/k.py", text)
+    request = BuildRequest(file.path, (file,), builder="b", limits=Limits(seconds))
+    encoded = encode(request)
+    assert isinstance(encoded, dict)
+    return encoded
+
+
+def test_hello_comes_before_tvm_is_imported(peer: Peer) -> None:
+    result = peer.ask("hello", {"protocol": PROTOCOL})["result"]
+    assert result["protocol"] == PROTOCOL
+    assert result["environment"]["executable"] == sys.executable
+    assert Path(result["environment"]["tvm_path"]).name == "tvm"
+    maps = Path(f"/proc/{peer.process.pid}/maps").read_text()
+    assert "libtvm" not in maps
+
+
+def test_shutdown_ends_it(peer: Peer) -> None:
+    peer.ask("hello")
+    assert peer.ask("shutdown")["result"] is None
+    assert peer.process.wait(LIMIT_S) == 0
+
+
+def test_a_closed_pipe_ends_it(peer: Peer) -> None:
+    peer.ask("hello")
+    assert peer.end() == 0
+
+
+def test_nonsense_is_refused_and_the_conversation_goes_on(peer: Peer) -> None:
+    assert peer.ask("dance")["error"]["code"] == -32601
+    assert peer.ask("build", {"entry": 3})["error"]["code"] == -32602
+    peer.notify("dance", {})
+    peer.notify("cancel", {"id": 99})
+    assert "result" in peer.ask("hello")
+
+
+def test_a_stream_that_is_no_conversation_ends_it(peer: Peer) -> None:
+    peer.ask("hello")
+    peer.write(b"GET / HTTP/1.1\r\n\r\n")
+    assert peer.process.wait(LIMIT_S) == 1
+
+
+def test_a_damaged_archive_is_not_run() -> None:
+    peer = Peer()
+    peer.first_line()
+    data = bytearray(parcel(worker_archive()))
+    data[-100] ^= 1
+    peer.write(bytes(data))
+    _, errors = peer.process.communicate(timeout=LIMIT_S)
+    assert peer.process.returncode == 1
+    assert b"damaged on its way" in errors
+
+
+def test_a_pipe_that_closes_too_early_ends_it() -> None:
+    peer = Peer()
+    peer.first_line()
+    peer.write(parcel(worker_archive())[:1000])
+    _, errors = peer.process.communicate(timeout=LIMIT_S)
+    assert peer.process.returncode == 1
+    assert b"the pipe closed" in errors
+
+
+def test_files_of_the_working_directory_shadow_nothing(tmp_path: Path) -> None:
+    for name in ("json.py", "zipfile.py", "selectors.py"):
+        (tmp_path / name).write_text("raise SystemExit('shadowed')\n")
+    peer = Peer(cwd=tmp_path)
+    assert peer.first_line().startswith(MARKER)
+    peer.write(parcel(worker_archive()))
+    assert "result" in peer.ask("hello")
+    peer.close()
+
+
+@pytest.mark.tvm
+def test_build_reports_progress_and_cancel_ends_it(peer: Peer) -> None:
+    number = peer.send("build", build("while True: pass\n"))
+    said = [peer.receive()["params"]["message"] for _ in range(2)]
+    assert said == ["importing TVM", "importing k.py"]
+    children = Path(f"/proc/{peer.process.pid}/task/{peer.process.pid}/children")
+    assert children.read_text().split()
+    peer.notify("cancel", {"id": number})
+    assert peer.answer(number)["error"]["code"] == -32800
+    assert not children.read_text().split()
+
+
+@pytest.mark.tvm
+@pytest.mark.parametrize("peer", [(), ("--spawn",)], ids=["fork", "spawn"], indirect=True)
+def test_both_ways_to_make_a_build_process(peer: Peer) -> None:
+    """Elsewhere than on Linux builds are fresh interpreters; `--spawn` asks for them here."""
+    text = """
+from tvm.script import tirx as T
+print("noise")
+def b():
+    @T.prim_func
+    def copy(A: T.Buffer((128,), "float16"), B: T.Buffer((128,), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        wg = T.warpgroup_id([1])
+        tid = T.thread_id([128])
+        B[tid] = A[tid]
+    return copy
+"""
+    result = decode(BuildResult, peer.ask("build", build(text))["result"])
+    assert [kernel.name for kernel in result.kernels] == ["copy"], result.diagnostics
+    assert "noise" in result.output
+    stopped = decode(BuildResult, peer.ask("build", build("while True: pass\n", 3.0))["result"])
+    assert stopped.diagnostics[0].stage is Stage.LIMIT
+    assert stopped.diagnostics[0].line == 1
+    assert peer.end() == 0
