@@ -233,3 +233,17 @@ async def test_the_environment(compiler: Compiler) -> None:
     assert environment.tvm_version is not None
     assert environment.tvm_version.startswith("0.27.")
     assert Path(environment.tvm_path or "", "__init__.py").is_file()
+
+
+async def test_the_cuda_compiler_is_kept_out(compiler: Compiler, tmp_path: Path) -> None:
+    """On a host with CUDA, TVM would hand the text to nvcc or NVRTC and to the driver."""
+    spy = """
+import tvm_ffi
+@tvm_ffi.register_global_func("ffi.Module.create.cuda", override=True)
+def create(*parts):
+    raise RuntimeError("the CUDA runtime was asked")
+"""
+    only_kernel(await compiler.build(request(spy + kernel(), tmp_path / "k.py")))
+    unset = "import os\ndel os.environ['TVM_COMPILE_FORCE_FALLBACK']\n"
+    result = await compiler.build(request(unset + spy + kernel(), tmp_path / "k.py"))
+    assert "the CUDA runtime was asked" in result.diagnostics[0].message

@@ -14,7 +14,7 @@ from tirx_lens.compile.builders import Builder, find_builder, find_builders
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
 from tirx_lens.compile.request import Limits
-from tirx_lens.compile.result import BuildDiagnostic, BuildResult, results_to_json
+from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
 from tirx_lens.compile.service import Compiler
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build and print. Return 0 when every kernel was built, 1 when one was not, 2 for misuse."""
+    """Build and print; return the exit code.
+
+    0 when every kernel was built, 1 when one has errors, 2 when none could be tried: a wrong
+    argument, or an interpreter that cannot build.
+    """
     try:
         requests = _requests(arguments)
     except _UsageError as error:
@@ -76,6 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(results_to_json(results), indent=2, ensure_ascii=False))
     else:
         _print(results)
+    stages = {item.stage for result in results for item in result.diagnostics}
+    if Stage.ENVIRONMENT in stages:
+        return FAILED
     return BROKEN if any(result.failed for result in results) else BUILT
 
 
@@ -103,7 +110,7 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
         except ValueError as error:
             raise _UsageError(f"--arg {error}") from error
         given[key] = value
-    if arguments.time_limit <= 0:
+    if not arguments.time_limit > 0:  # which NaN is not, either
         raise _UsageError("--time-limit must be more than 0 seconds")
     chosen = _choose(path, text, name)
     _check(path, chosen, given)
