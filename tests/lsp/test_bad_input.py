@@ -114,7 +114,8 @@ def test_a_python_file_without_tirx_is_told_about_once(start):
         b'{"jsonrpc": "2.0", "method": "textDocument/didChange", "params": null}',
         b'{"jsonrpc": "2.0", "method": "no/such", "params": {}}',
         b'{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 99}}',
-        b'{"jsonrpc": "2.0", "method": "workspace/didChangeConfiguration", "params": {"settings": 3}}',
+        b'{"jsonrpc": "2.0", "method": "workspace/didChangeConfiguration",'
+        b' "params": {"settings": 3}}',
         b'{"jsonrpc": "2.0", "method": "workspace/didChangeConfiguration",'
         b' "params": {"settings": {"tirx-lens": [1]}}}',
         b'{"jsonrpc": "2.0", "method": "tirxLens/didGrantTrust", "params": [1]}',

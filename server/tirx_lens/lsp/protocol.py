@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcInvalidRequest
-from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
 
 from tirx_lens.lsp import messages
 
@@ -49,7 +56,7 @@ class LensProtocol(LanguageServerProtocol):
         if "jsonrpc" not in data:
             return data
         try:
-            return super().structure_message(data)
+            return self._converter.structure(data, self._class_of(data))
         except Exception as error:
             method, message_id = data.get("method"), data.get("id")
             reason = _reason(error)
@@ -58,6 +65,14 @@ class LensProtocol(LanguageServerProtocol):
                 invalid = JsonRpcInvalidParams(f"{method}: {reason}")
                 self._send_response(message_id, error=invalid.to_response_error())
             return _Undecodable()
+
+    def _class_of(self, data: dict[str, Any]) -> type[Any]:
+        if "method" in data:
+            unknown = JsonRPCRequestMessage if "id" in data else JsonRPCNotification
+            return self.get_message_type(data["method"]) or unknown
+        if "error" in data:
+            return types.ResponseErrorMessage
+        return self._result_types.pop(data["id"], None) or JsonRPCResponseMessage
 
     def handle_message(self, message: Any) -> None:
         """Hand a decoded message to whoever handles its method."""
