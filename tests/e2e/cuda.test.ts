@@ -26,7 +26,7 @@ scenario(
     await window.picture("2-after-a-save");
 
     // A failed build leaves the last good CUDA, and says that it is old.
-    await window.openFile("gemm.py");
+    await window.focusGroup(0);
     await window.replaceLine(lineOf(STEP1, "TMEM_COLS = 128"), "TMEM_COLS = undefined_name");
     await window.save();
     const failure = await window.notification("The CUDA shown is that of the last good build");

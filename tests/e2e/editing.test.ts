@@ -13,14 +13,14 @@ scenario(
     const before = syncs();
 
     await window.openFile("broken.py");
-    await page.waitForSelector(".monaco-editor .squiggly-error");
     await page.keyboard.press("Control+Shift+M");
     const problem = page.locator(".markers-panel .monaco-list-row", { hasText: "cta_sync" }).first();
     await problem.waitFor();
     assert.match(await problem.innerText(), /TX102/);
+    await problem.dblclick();
+    await page.waitForSelector(".monaco-editor .squiggly-error");
     await window.picture("1-problem");
 
-    await problem.dblclick();
     await page.keyboard.press("Control+.");
     await page.locator(".action-widget .monaco-list-row", { hasText: "warpgroup_sync" }).first().waitFor();
     await window.picture("2-quick-fix");

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { KERNEL_PYTHON } from "./harness/editor";
 import { eventually } from "./harness/eventually";
-import { brokenKernel, kernel } from "./harness/kernels";
+import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
 
+const BROKEN = brokenKernel("TX102");
 const KERNEL_MARK = "kernel-was-run";
 const INTERPRETER_MARK = "interpreter-was-run";
 
@@ -28,7 +29,7 @@ scenario(
     trust: "ask",
     files: {
       "marking.py": MARKING_KERNEL,
-      "broken.py": brokenKernel("TX102"),
+      "broken.py": BROKEN,
       ".vscode/settings.json": JSON.stringify({
         "tirx-lens.interpreter": ["${workspaceFolder}/bin/python3"],
       }),
@@ -38,12 +39,9 @@ scenario(
   async (window, editor) => {
     const { page } = window;
     const left = (mark: string): boolean => existsSync(editor.file(`bin/${mark}`));
-    const question = page.locator(".monaco-dialog-box");
-    await question.waitFor();
-    await question.locator(".monaco-button", { hasText: "No" }).click();
-    await question.waitFor({ state: "detached" });
-
+    await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
     await window.openFile("broken.py");
+    await window.goToLine(lineOf(BROKEN, `${" ".repeat(12)}T.cuda.cta_sync()`));
     await page.waitForSelector(".monaco-editor .squiggly-error");
     await window.picture("1-checked-in-restricted-mode");
 

@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 import { ROOT, type Editor } from "./editor";
+import { eventually } from "./eventually";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = [
@@ -68,12 +69,22 @@ export class Window {
     return this.page.locator(".editor-group-container").nth(index);
   }
 
+  /** Put the keyboard's focus into the nth group of editors. */
+  async focusGroup(index: number): Promise<void> {
+    await this.page.keyboard.press(`Control+${index + 1}`);
+    await eventually(`group ${index} has the focus`, async () => {
+      const classes = await this.group(index).getAttribute("class");
+      return classes?.split(" ").includes("active") === true;
+    });
+  }
+
   /** Open a file by its name, in the group of editors that has the focus. */
   async openFile(name: string): Promise<void> {
     await this.page.keyboard.press("Control+P");
     await this.#choose(name, path.basename(name));
-    await this.page.locator(".tab.active", { hasText: path.basename(name) }).first().waitFor();
-    await this.page.waitForSelector(".monaco-editor .view-lines .view-line");
+    const group = this.page.locator(".editor-group-container.active");
+    await group.locator(".tab.active", { hasText: path.basename(name) }).waitFor();
+    await group.locator(".monaco-editor .view-lines .view-line").first().waitFor();
   }
 
   /** Run a command by its name in the command palette. */
@@ -128,8 +139,9 @@ export class Window {
 
   /** Save the active editor. */
   async save(): Promise<void> {
+    const active = this.page.locator(".editor-group-container.active .tab.active");
     await this.page.keyboard.press("Control+S");
-    await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+    await active.and(this.page.locator(".dirty")).waitFor({ state: "detached" });
   }
 
   async #choose(typed: string, row: string): Promise<void> {
