@@ -193,9 +193,12 @@ while not (here / "{other}.started").exists():
 async def test_a_remembered_result_is_at_hand(compiler: Compiler, tmp_path: Path) -> None:
     asked = request("import uuid\nPRINT = print(uuid.uuid4())\n" + kernel(), tmp_path / "k.py")
     first = await compiler.build(asked)
-    start = time.perf_counter()
-    again = await compiler.build(asked)
-    assert time.perf_counter() - start < 0.010
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        again = await compiler.build(asked)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.010
     assert again.output == first.output != ""
     edited = request(asked.files[0].text + "# edited\n", tmp_path / "k.py")
     assert (await compiler.build(edited)).output != first.output

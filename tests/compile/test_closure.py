@@ -87,6 +87,14 @@ def test_a_workspace_of_endless_imports_is_cut_off(tmp_path: Path) -> None:
     assert len(closure.files) == MAX_FILES
 
 
+def test_paths_are_those_of_the_editor(workspace: Path) -> None:
+    closure = closure_of(workspace / "lib" / ".." / "k.py", "import tiles\n")
+    assert [file.path for file in closure.files][:2] == [
+        str(workspace / "k.py"),
+        str(workspace / "tiles.py"),
+    ]
+
+
 def test_a_file_that_is_not_text_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "blob.py").write_bytes(b"\xff\xfe\x00")
     assert names(tmp_path, "kernel.py", "import blob\n") == ["kernel.py"]

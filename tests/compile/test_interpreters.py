@@ -65,6 +65,19 @@ async def test_a_file_that_no_system_can_run(tmp_path: Path) -> None:
     assert "cannot be run (Exec format error)" in diagnostic.message
 
 
+async def test_a_relative_path_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    diagnostic = await diagnostic_of("./python", tmp_path)
+    assert "There is no interpreter at ./python" in diagnostic.message
+
+
+async def test_the_folder_of_an_environment(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    diagnostic = await diagnostic_of(str(tmp_path), tmp_path)
+    assert f"is a directory: did you mean {tmp_path / 'bin' / 'python'}?" in diagnostic.message
+
+
 async def test_a_program_that_never_stops_talking(tmp_path: Path) -> None:
     diagnostic = await diagnostic_of(script(tmp_path, "#!/bin/sh\nexec yes\n"), tmp_path)
     assert "it sent something else" in diagnostic.message

@@ -181,8 +181,13 @@ def test_build_reports_progress_and_cancel_ends_it(peer: Peer) -> None:
 
 
 @pytest.mark.tvm
-@pytest.mark.parametrize("peer", [(), ("--spawn",)], ids=["fork", "spawn"], indirect=True)
-def test_both_ways_to_make_a_build_process(peer: Peer) -> None:
+@pytest.mark.parametrize(
+    ("peer", "seconds"),
+    [((), 0.3), (("--spawn",), 3.0)],  # a fresh interpreter has TVM to import in its time
+    ids=["fork", "spawn"],
+    indirect=["peer"],
+)
+def test_both_ways_to_make_a_build_process(peer: Peer, seconds: float) -> None:
     """Elsewhere than on Linux builds are fresh interpreters; `--spawn` asks for them here."""
     text = """
 from tvm.script import tirx as T
@@ -200,7 +205,7 @@ def b():
     result = decode(BuildResult, peer.ask("build", build(text))["result"])
     assert [kernel.name for kernel in result.kernels] == ["copy"], result.diagnostics
     assert "noise" in result.output
-    stopped = decode(BuildResult, peer.ask("build", build("while True: pass\n", 3.0))["result"])
+    stopped = decode(BuildResult, peer.ask("build", build("while True: pass\n", seconds))["result"])
     assert stopped.diagnostics[0].stage is Stage.LIMIT
     assert stopped.diagnostics[0].line == 1
     assert peer.end() == 0

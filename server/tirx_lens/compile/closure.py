@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tokenize
 from collections import deque
@@ -45,12 +46,10 @@ def closure_of(
     absolute path; the rest is read from disk. A file that cannot be read is left out: the build
     says so at the import. Syntax errors do not matter.
     """
-    entry = Path(entry).absolute()
-    opened = {Path(path).absolute(): content for path, content in (open_texts or {}).items()}
+    entry = _absolute(entry)
+    opened = {_absolute(path): content for path, content in (open_texts or {}).items()}
     opened[entry] = text
-    roots = list(
-        dict.fromkeys([import_root(entry), *(Path(item).absolute() for item in workspace)])
-    )
+    roots = list(dict.fromkeys([import_root(entry), *(_absolute(item) for item in workspace)]))
     files: dict[Path, str] = {}
     pending = deque([entry])
     while pending and len(files) < MAX_FILES:
@@ -76,6 +75,11 @@ def import_root(path: Path) -> Path:
     while (directory / "__init__.py").is_file() and directory != directory.parent:
         directory = directory.parent
     return directory
+
+
+def _absolute(path: Path) -> Path:
+    """Return the path from the root, without `..`; symbolic links stay as the user wrote them."""
+    return Path(os.path.normpath(path.absolute()))
 
 
 @dataclass(frozen=True, slots=True)

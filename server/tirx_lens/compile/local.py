@@ -73,7 +73,7 @@ class LocalLauncher(Launcher):
         if not self._interpreter.strip() or "\0" in self._interpreter:
             raise LaunchError(f"No Python interpreter is set: {ADVICE}")
         path = Path(self._interpreter).expanduser()
-        if len(path.parts) == 1:
+        if os.sep not in self._interpreter:
             found = shutil.which(self._interpreter)
             if found is None:
                 raise LaunchError(f"There is no {self._interpreter!r} on PATH: {ADVICE}")
@@ -82,7 +82,9 @@ class LocalLauncher(Launcher):
             if not path.exists():
                 raise LaunchError(f"There is no interpreter at {self._interpreter}: {ADVICE}")
             if path.is_dir():
-                raise LaunchError(f"{self._interpreter} is a directory: {ADVICE}")
+                inside = path / "bin" / "python"
+                advice = f"did you mean {inside}?" if inside.exists() else ADVICE
+                raise LaunchError(f"{self._interpreter} is a directory: {advice}")
         except OSError as error:
             raise LaunchError(
                 f"{self._interpreter} cannot be read ({error.strerror}): {ADVICE}"

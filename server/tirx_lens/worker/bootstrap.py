@@ -48,6 +48,8 @@ class Archive(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return importlib.util.spec_from_loader(name, self, origin="tirx-lens:" + self.entry(name))
     def is_package(self, name): return self.entry(name).endswith("/__init__.py")
     def get_source(self, name): return self.files[self.entry(name)]
+    def get_code(self, name):
+        return compile(self.get_source(name), "<tirx-lens>/" + self.entry(name), "exec")
 sys.meta_path.insert(0, Archive(archive))
 import tirx_lens_worker.main
 sys.exit(tirx_lens_worker.main.main(sys.argv[1:], archive))

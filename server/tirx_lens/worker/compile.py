@@ -23,9 +23,9 @@ def compile_kernel(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> K
         with launches.watching(), dispatches.watching():
             cuda = _lower(kernel, request)
     except BaseException as error:
-        line = definition_of(tree, request.entry, kernel.name)
-        place = None if line is None else Place(request.entry, line)
-        diagnostic = diagnose(error, Stage.COMPILE, f"Compiling {kernel.name}", tree, place)
+        diagnostic = diagnose(
+            error, Stage.COMPILE, f"Compiling {kernel.name}", tree, _place_of(kernel, request, tree)
+        )
         if dispatches.failed:
             diagnostic = dispatches.explain(diagnostic)
         raise BuildError(diagnostic) from error
@@ -40,6 +40,15 @@ def compile_kernel(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> K
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
     )
+
+
+def _place_of(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> Place:
+    """Return the `def` line of the kernel, or else of its builder, or else the file."""
+    for name in (kernel.name, request.builder or ""):
+        line = definition_of(tree, request.entry, name)
+        if line is not None:
+            return Place(request.entry, line)
+    return Place(request.entry, 1)
 
 
 def _lower(kernel: Kernel, request: BuildRequest) -> str:
