@@ -49,7 +49,7 @@ TMEM_COLS = 128  # a power of two from 32 to 512; one column holds one float32 p
 NUM_CTAS = 148  # one persistent CTA per SM of a B200
 
 
-# tirx-lens: args M=2048 N=2048 K=512
+# tirx-lens: args M=2048 N=2048 K=1024
 def gemm(M, N, K):
     """Build the kernel for M and N multiples of 128, K a multiple of 64."""
     K_TILES = K // BK
@@ -196,7 +196,7 @@ def gemm(M, N, K):
     return kernel
 
 
-def run_correctness(M=2048, N=2048, K=512):
+def run_correctness(M=2048, N=2048, K=1024):
     """Build for sm_100a, run on random data and compare with torch."""
     import torch
 

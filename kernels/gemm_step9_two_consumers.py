@@ -3,7 +3,7 @@
 In step 8 every block of B was multiplied with one block of A per CTA. Here it serves two:
 the pair computes 512 × 256, and each stage holds two blocks of A (one per consumer) and one
 of B. Loads per MMA fall from two blocks to one and a half, and while one consumer's tile is
-written back the other's MMAs can run.
+written back the other can use the tensor core, as far ahead as the ring is deep.
 
 A consumer is an MMA issuer and a writeback warpgroup, with 256 TMEM columns between them.
 
@@ -27,15 +27,17 @@ Handoffs; "leader" marks barriers of which only the leader's copy is used
     acc_empty  MBarrier    2      256 (writeback c, both CTAs)  writeback c → MMA c      (leader)
 
     One full serves two readers: each waits for the same phase with a state of its own. The
-    stage is free only when both have read it, hence two arrivals on empty. Slot c of
-    acc_full and acc_empty belongs to consumer c; the two never wait for one another.
+    stage is free only when both have read it, hence two arrivals on empty: neither consumer
+    gets more than DEPTH stages ahead of the other. Slot c of acc_full and acc_empty belongs
+    to consumer c alone.
 
 Phases
     As in step 7: full 0, empty 1, acc_full 0, acc_empty 1.
 
 Lifetime
     As in step 8. The two writeback warpgroups meet at named barriers of their own, 1 and 2:
-    one id would count threads of both.
+    one id would count threads of both. (An id known only at run time makes the assembler
+    reserve all 16; there is room, nothing else here uses one.)
 """
 
 import tvm
