@@ -2,24 +2,77 @@
 
 Run as a program it serves on standard input and output. `BAD` gets a safe fix, `RISKY` an unsafe
 one, `NOTE` none; `SLOW` makes the analysis last half a second, `BREAK` makes it raise.
+
+Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
+fail there, `HANG` makes it last until it is cancelled.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import re
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Analysis
-from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult, Severity, Stage
+from tirx_lens.model import finding as model
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tirx_lens.analysis import Selection
+    from tirx_lens.compile.request import BuildRequest
     from tirx_lens.model.source import SourceText
 
 SLOWNESS = 0.5
+
+
+class FakeCompiler:
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+
+    async def build(
+        self, request: BuildRequest, on_progress: Callable[[str], None] | None = None
+    ) -> BuildResult:
+        on_progress("thinking")
+        text = request.files[0].text
+        if "HANG" in text:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                logging.getLogger("tirx_lens").warning("the build was ended")
+                raise
+        if "NOPYTHON" in text:
+            said = BuildDiagnostic(Severity.ERROR, Stage.ENVIRONMENT, "There is no TVM.")
+            return BuildResult(diagnostics=(said,))
+        for number, line in enumerate(text.splitlines(), 1):
+            if "WRONG" in line:
+                place = (request.entry, number, line.index("WRONG") + 1)
+                said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", "why", *place)
+                return BuildResult(diagnostics=(said,))
+        cuda = json.dumps(
+            {
+                "command": list(self._command),
+                "entry": request.entry,
+                "texts": {file.path: file.text for file in request.files},
+                "builder": request.builder,
+                "kernel": request.kernel,
+                "arch": request.arch,
+                "limit": request.limits.time_seconds,
+            }
+        )
+        name = request.kernel or "kernel"
+        kernel = KernelResult(name, request.builder, request.args, cuda, "0.99", request.arch)
+        return BuildResult(kernels=(kernel,))
+
+    async def close(self) -> None:
+        logging.getLogger("tirx_lens").warning("the compiler of %s was closed", self._command)
 
 
 def analyse(source: SourceText, selection: Selection) -> Analysis:
@@ -41,7 +94,7 @@ def _finding(code: str, span: Span) -> Finding:
     if code != "TX903":
         applicability = Applicability.SAFE if code == "TX901" else Applicability.UNSAFE
         fix = Fix("Write good instead", applicability, (Edit(span, "good"),))
-    severity = Severity.ERROR if code == "TX901" else Severity.WARNING
+    severity = model.Severity.ERROR if code == "TX901" else model.Severity.WARNING
     related = (Related(Span(0, 4), "the text begins here"),)
     return Finding(code, "bad-word", severity, "This word is bad.", span, fix, related)
 
@@ -52,4 +105,4 @@ if __name__ == "__main__":
     from tirx_lens.lsp.stdio import serve
 
     log_to_stderr("info")
-    sys.exit(serve(create_server(analyse)))
+    sys.exit(serve(create_server(analyse, FakeCompiler)))

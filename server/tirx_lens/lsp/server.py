@@ -214,6 +214,7 @@ def create_server(
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
         server.cuda.report_ready()
+        server.keep(asyncio.create_task(server.background.run(_load_rules)))
 
     @server.feature(types.SHUTDOWN)
     async def shutdown(_: Any) -> None:
@@ -269,7 +270,12 @@ def create_server(
     return server
 
 
+def _load_rules() -> None:
+    """Load the parser and the rules, after the client has its reply to `initialize`."""
+    import tirx_lens.analysis  # noqa: F401
+
+
 def _analyse(source: SourceText, selection: Selection) -> Analysis:
-    from tirx_lens.analysis import analyse  # loads the parser and the rules
+    from tirx_lens.analysis import analyse
 
     return analyse(source, selection)

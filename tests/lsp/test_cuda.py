@@ -1,0 +1,263 @@
+"""Show Generated CUDA, with builds that run nothing; the last test builds with a real TVM."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .raw import REAL_SERVER
+
+if TYPE_CHECKING:
+    from .raw import RawClient
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+ONE = """\
+from tvm.script import tirx as T
+import helper
+
+# tirx-lens: args M=128
+def gemm(M, N, dtype="float16"):
+    @T.prim_func
+    def kernel(a: T.Buffer((M, N), dtype)):
+        a[0, 0] = 1.0
+    return kernel
+"""
+OTHER = """
+
+def copy(N=64):
+    @T.prim_func
+    def kernel(a: T.Buffer((N,), "float16")):
+        a[0] = 1.0
+    return kernel
+"""
+
+
+class Workspace:
+    """A file and a server that has it open, with the text of the editor."""
+
+    def __init__(self, client: RawClient, folder: Path, **options: Any) -> None:
+        self.client = client
+        self.path = folder / "kernel.py"
+        self.path.write_text("the file on disk is older")
+        self.uri = self.path.as_uri()
+        capabilities = {
+            "window": {"workDoneProgress": options.pop("progress", False)},
+            "general": {"positionEncodings": [options.pop("encoding", "utf-16")]},
+        }
+        client.initialize(
+            capabilities=capabilities,
+            initializationOptions={"trusted": True, "settings": options},
+            workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}],
+        )
+        self.version = 0
+
+    def show(self, text: str, **params: Any) -> dict[str, Any]:
+        return self.client.reply(self.ask(text, **params))["result"]
+
+    def ask(self, text: str, **params: Any) -> int:
+        self.version += 1
+        if self.version == 1:
+            self.client.open(self.uri, text)
+        else:
+            self.client.change(self.uri, self.version, {"text": text})
+        return self.client.ask("tirxLens/cuda", {"textDocument": {"uri": self.uri}} | params)
+
+
+@pytest.fixture
+def make(start, tmp_path):
+    return lambda **options: Workspace(start(), tmp_path, **options)
+
+
+def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
+    workspace = make(arch="sm_90a", timeLimit=7, interpreter=["/opt/python"])
+    (tmp_path / "helper.py").write_text("older = 1\n")
+    workspace.client.open((tmp_path / "helper.py").as_uri(), "newer = 1\n")
+    reply = workspace.show(ONE, arguments={"N": 256})
+    request = json.loads(reply.pop("text"))
+    assert reply == {
+        "kind": "cuda",
+        "title": "gemm M=128 N=256",
+        "kernel": "kernel",
+        "builder": "gemm",
+        "arguments": {"M": "128", "N": "256"},
+        "tvmVersion": "0.99",
+        "target": "sm_90a",
+        "map": [],
+    }
+    assert request == {
+        "command": ["/opt/python"],
+        "entry": str(workspace.path),
+        "texts": {str(workspace.path): ONE, str(tmp_path / "helper.py"): "newer = 1\n"},
+        "builder": "gemm",
+        "kernel": None,
+        "arch": "sm_90a",
+        "limit": 7.0,
+    }
+
+
+def test_what_nothing_gives_is_asked_for(make):
+    reply = make().show(ONE)
+    assert reply == {
+        "kind": "needArguments",
+        "builder": "gemm",
+        "parameters": [{"name": "N"}, {"name": "dtype", "default": '"float16"'}],
+    }
+
+
+def test_the_comment_wins_over_the_request_and_defaults_come_last(make):
+    workspace = make()
+    reply = workspace.show(ONE, arguments={"M": "1", "N": "2", "dtype": "float32", "odd": "3"})
+    assert reply["arguments"] == {"M": "128", "N": "2", "dtype": "float32"}
+    assert workspace.show(ONE, arguments={"N": "2"})["arguments"] == {"M": "128", "N": "2"}
+
+
+def test_the_builder_at_the_position_else_a_choice(make):
+    workspace = make()
+    text = ONE + OTHER
+    lines = text.splitlines()
+    for needle, builder in [("a[0] = 1.0", "copy"), ("def copy", "copy")]:
+        line = next(n for n, content in enumerate(lines) if needle in content)
+        position = {"line": line, "character": 0}
+        assert workspace.show(text, position=position)["builder"] == builder
+    line = next(n for n, content in enumerate(lines) if "tirx-lens: args" in content)
+    position = {"line": line, "character": 3}
+    assert workspace.show(text, position=position)["builder"] == "gemm"
+    choice = {"kind": "choose", "builders": ["gemm", "copy"]}
+    assert workspace.show(text) == choice
+    assert workspace.show(text, position={"line": 0, "character": 0}) == choice
+    assert workspace.show(text, builder="copy")["builder"] == "copy"
+    assert workspace.show(text, builder="gone")["kind"] == "failed"
+
+
+def test_a_file_without_a_kernel(make):
+    reply = make().show("import tirx\n")
+    assert reply["kind"] == "failed"
+    assert "no TIRx kernel" in reply["message"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8"])
+def test_a_failure_says_where_in_the_clients_columns(make, encoding):
+    text = ONE.replace("    return kernel", "    return '内😀' * WRONG")
+    reply = make(encoding=encoding).show(text, arguments={"N": "2"})
+    assert reply["message"] == "It is wrong."
+    assert reply["detail"] == "why"
+    assert reply["file"].endswith("kernel.py")
+    assert reply["line"] == text.splitlines().index("    return '内😀' * WRONG")
+    line = text.splitlines()[reply["line"]]
+    before = line[: line.index("WRONG")]
+    width = len(before.encode("utf-16-le")) // 2 if encoding == "utf-16" else len(before.encode())
+    assert reply["column"] == width
+
+
+def test_status_around_builds(make):
+    workspace = make(interpreter=["/opt/python", "-E"])
+    status = workspace.client.notification
+    ready = {"state": "ready", "interpreter": "/opt/python -E", "tvmVersion": None, "message": ""}
+    assert status("tirxLens/status") == ready
+    workspace.show(ONE, arguments={"N": "2"})
+    assert status("tirxLens/status") == ready | {"state": "building", "message": "Building gemm"}
+    assert status("tirxLens/status") == ready | {"tvmVersion": "0.99"}
+    workspace.show(ONE + "# WRONG", arguments={"N": "2"})
+    assert status("tirxLens/status")["state"] == "building"
+    assert status("tirxLens/status")["state"] == "ready"
+    workspace.show(ONE + "# NOPYTHON", arguments={"N": "2"})
+    assert status("tirxLens/status")["state"] == "building"
+    failed = status("tirxLens/status")
+    assert (failed["state"], failed["message"]) == ("failed", "There is no TVM.")
+
+
+def test_cancelling_ends_the_build(make):
+    workspace = make()
+    asked = workspace.ask(ONE + "# HANG", arguments={"N": "2"})
+    assert workspace.client.notification("tirxLens/status")["state"] == "ready"
+    assert workspace.client.notification("tirxLens/status")["state"] == "building"
+    workspace.client.notify("$/cancelRequest", {"id": asked})
+    assert workspace.client.reply(asked)["error"]["code"] == -32800
+    assert workspace.client.notification("window/logMessage")["message"] == "the build was ended"
+    assert workspace.client.notification("tirxLens/status")["state"] == "ready"
+    assert workspace.show(ONE, arguments={"N": "2"})["kind"] == "cuda"
+
+
+def test_the_end_of_the_session_ends_the_build(make):
+    workspace = make()
+    workspace.ask(ONE + "# HANG", arguments={"N": "2"})
+    workspace.client.notification("tirxLens/status")
+    workspace.client.notification("tirxLens/status")
+    assert workspace.client.stop() == 0
+    assert b"Traceback" not in workspace.client.stderr
+
+
+def progress_of(client: RawClient, token: str) -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = []
+    while not steps or steps[-1]["kind"] != "end":
+        steps.append(
+            client.wait(
+                lambda m: m.get("method") == "$/progress" and m["params"]["token"] == token
+            )["params"]["value"]
+        )
+    return steps
+
+
+def test_progress_that_the_server_asks_for(make):
+    workspace = make(progress=True)
+    asked = workspace.ask(ONE + "# HANG", arguments={"N": "2"})
+    method = "window/workDoneProgress/create"
+    token = workspace.client.wait(lambda m: m.get("method") == method)["params"]["token"]
+    begun = workspace.client.notification("$/progress")["value"]
+    assert (begun["kind"], begun["title"]) == ("begin", "Building gemm")
+    assert begun["message"] == "thinking"
+    workspace.client.notify("window/workDoneProgress/cancel", {"token": token})
+    assert workspace.client.reply(asked)["error"]["code"] == -32800
+    assert [step["kind"] for step in progress_of(workspace.client, token)] == ["end"]
+
+
+def test_progress_that_the_client_asks_for(make):
+    workspace = make()
+    workspace.show(ONE, arguments={"N": "2"}, workDoneToken="mine")
+    steps = progress_of(workspace.client, "mine")
+    assert [step["kind"] for step in steps] == ["begin", "report", "end"]
+    assert steps[1]["message"] == "thinking"
+
+
+def test_no_progress_for_a_client_without(make):
+    workspace = make()
+    assert workspace.show(ONE, arguments={"N": "2"})["kind"] == "cuda"
+    assert not [m for m in workspace.client.received if "rogress" in m.get("method", "")]
+
+
+def test_a_new_interpreter_is_used_by_the_next_build(make):
+    workspace = make(interpreter="/opt/old")
+    assert json.loads(workspace.show(ONE, arguments={"N": "2"})["text"])["command"] == ["/opt/old"]
+    settings = {"tirx-lens": {"interpreter": "/opt/new"}}
+    workspace.client.notify("workspace/didChangeConfiguration", {"settings": settings})
+    assert json.loads(workspace.show(ONE, arguments={"N": "2"})["text"])["command"] == ["/opt/new"]
+    closed = workspace.client.notification("window/logMessage")["message"]
+    assert closed == "the compiler of ('/opt/old',) was closed"
+
+
+def test_a_text_that_was_never_saved(start):
+    client = start()
+    client.initialize(initializationOptions={"trusted": True})
+    client.open("untitled:Untitled-1", ONE)
+    reply = client.request("tirxLens/cuda", {"textDocument": {"uri": "untitled:Untitled-1"}})
+    assert "Save the file" in reply["result"]["message"]
+
+
+@pytest.mark.tvm
+@pytest.mark.parametrize("command", [[sys.executable], ["/usr/bin/env", sys.executable]])
+def test_a_real_build(start, command):
+    client = start(REAL_SERVER)
+    client.initialize(initializationOptions={"trusted": True, "settings": {"interpreter": command}})
+    path = KERNELS / "tma_ring_copy.py"
+    client.open(path.as_uri(), path.read_text())
+    params = {"textDocument": {"uri": path.as_uri()}}
+    reply = client.request("tirxLens/cuda", params, timeout=120)["result"]
+    assert reply["kind"] == "cuda", reply
+    assert "__global__" in reply["text"]
+    assert reply["tvmVersion"].startswith("0.27")
+    assert client.stop() == 0
+    assert b"Traceback" not in client.stderr
