@@ -47,6 +47,33 @@ async def test_a_real_kernel(compiler: Compiler) -> None:
     assert "building ring_copy" in said
 
 
+BARE = """
+import importlib.util, sys, tvm
+spec = importlib.util.spec_from_file_location("bare", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules["bare"] = module
+spec.loader.exec_module(module)
+target = tvm.target.Target({"kind": "cuda", "arch": "sm_100a"})
+with target:
+    built = tvm.compile(
+        tvm.IRModule({"main": module.gemm(2048, 2048, 512)}), target=target, tir_pipeline="tirx"
+    )
+print(built.mod.imports[0].inspect_source("cuda"), end="")
+"""
+
+
+async def test_the_text_is_what_tvm_gives_without_us(compiler: Compiler) -> None:
+    path = KERNELS / "gemm_step7_warp_specialized.py"
+    text = path.read_text()
+    arguments = {"M": 2048, "N": 2048, "K": 512}
+    asked = prepare(path, text, find_builders(text)[0], arguments=arguments)
+    bare = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", BARE, str(path), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await bare.communicate()
+    assert only_kernel(await compiler.build(asked)).cuda == printed.decode()
+
+
 async def test_cluster_and_tensor_memory(compiler: Compiler) -> None:
     built = only_kernel(await compiler.build(request_for(KERNELS / "gemm_step8_cluster.py")))
     assert built.launch is not None
