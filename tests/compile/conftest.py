@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.service import Compiler
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import IMPORTS, kernel, request
+
 from tirx_lens.compile.request import Scalar
 from tirx_lens.compile.result import BuildDiagnostic, Severity, Stage
 from tirx_lens.compile.service import Compiler

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import IMPORTS, kernel, request
+
 from tirx_lens.compile.builders import find_builders
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.prepare import prepare
@@ -245,14 +246,14 @@ async def test_nothing_is_left_on_disk(tmp_path: Path, monkeypatch: pytest.Monke
         text = "import os\nprint(os.listdir(os.environ['TMPDIR']))\n" + kernel()
         result = await compiler.build(request(text, path))
         only_kernel(result)
-        assert "tirx-lens-" in result.output
-        assert list(temporary.iterdir()) == []
+        assert "tirx-lens-worker-" in result.output
         await compiler.build(request("while True: pass\n", path, seconds=0.2))
         await compiler.build(request("import os\nos._exit(1)\n", path))
-        assert list(temporary.iterdir()) == []
-        assert list(workspace.iterdir()) == []
+        assert [item.name for item in temporary.rglob("*") if item.is_file()] == ["lock"]
     finally:
         await compiler.close()
+    assert list(temporary.iterdir()) == []
+    assert list(workspace.iterdir()) == []
 
 
 async def test_the_environment(compiler: Compiler) -> None:

@@ -1,6 +1,7 @@
 """Finding builders, their parameters and their arguments in finished and unfinished text."""
 
 import pytest
+
 from tirx_lens.compile.builders import BuilderKind, Parameter, find_builder, find_builders
 
 MODULE = '''\

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import kernel
+
 from tirx_lens.cli.main import main
 
 BUILT, BROKEN, FAILED = 0, 1, 2

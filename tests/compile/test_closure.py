@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tirx_lens.compile.closure import MAX_FILES, closure_of
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import kernel, request
+
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.result import BuildDiagnostic, Stage
 from tirx_lens.compile.service import Compiler

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import kernel, request
+
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.result import Stage
 from tirx_lens.compile.service import Compiler
@@ -70,7 +71,12 @@ async def test_a_cancelled_build_frees_its_slot(tmp_path: Path) -> None:
         await compiler.close()
 
 
-async def test_a_lost_worker_is_told_and_replaced(tmp_path: Path) -> None:
+async def test_a_lost_worker_is_told_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     compiler = Compiler(LocalLauncher(sys.executable))
     try:
         task, pid = await endless(compiler, tmp_path / "k.py")
@@ -82,8 +88,10 @@ async def test_a_lost_worker_is_told_and_replaced(tmp_path: Path) -> None:
         assert diagnostic.stage is Stage.WORKER
         assert diagnostic.message == "The worker ended with SIGKILL, while building build"
         await until_gone(pid)  # the system ends it with its parent
+        (left,) = temporary.iterdir()
         assert len((await compiler.build(request(kernel(), tmp_path / "k.py"))).kernels) == 1
         assert compiler.worker_pid not in (None, worker)
+        assert not left.exists(), "the next worker removes what the killed one left"
     finally:
         await compiler.close()
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from tirx_lens.worker.codec import decode, encode
 from tirx_lens.worker.messages import (
     BuildDiagnostic,

@@ -1,6 +1,7 @@
 """Messages in a stream of bytes."""
 
 import pytest
+
 from tirx_lens.worker.framing import MAX_FRAME, FrameReader, FramingError, frame
 
 MESSAGES = [{"id": 1, "text": "量\r\n\r\n"}, {"id": 2}, {"id": 3, "text": "x" * 5000}]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tirx_lens import worker
 from tirx_lens.compile.archive import ROOT, worker_archive
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tirx_lens.compile.archive import worker_archive
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, parcel
 from tirx_lens.worker.codec import decode, encode

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from enum import Enum
 from pathlib import Path
@@ -49,6 +48,7 @@ class BuildProcess:
         self,
         identity: int | str,
         request: BuildRequest,
+        directory: str,
         progress: Callable[[str], None],
     ) -> None:
         self.identity = identity
@@ -63,7 +63,7 @@ class BuildProcess:
         self._output_total = 0
         self._deadline = time.monotonic() + request.limits.time_seconds
         self._kill_at: float | None = None
-        self._directory = tempfile.mkdtemp(prefix="tirx-lens-")
+        self._directory = directory
         self._result_fd, self._output_fd = -1, -1
 
     def start(self, spawner: Spawner | None, inherited: Iterable[int]) -> None:

@@ -21,6 +21,7 @@ from .messages import (
 )
 from .process import BuildProcess, Stop, can_fork
 from .rehearsal import rehearse
+from .scratch import Scratch
 from .spawn import Spawner
 from .tvm_environment import look, warm_up
 
@@ -45,6 +46,7 @@ class Server:
         self._reader = FrameReader()
         self._builds: dict[int, BuildProcess] = {}  # by process id
         self._environment: Environment | None = None
+        self._scratch: Scratch | None = None
         self._open = True
         self._wake_read, self._wake_write = os.pipe()
 
@@ -71,7 +73,8 @@ class Server:
                 build.kill()
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(build.pid, 0)
-                build.discard()
+            if self._scratch is not None:
+                self._scratch.close()
         return 0
 
     def _patience(self) -> float | None:
@@ -143,7 +146,12 @@ class Server:
             return
         build: BuildProcess | None = None
         try:
-            build = BuildProcess(identity, request, lambda text: self._progress(identity, text))
+            if self._scratch is None:
+                self._scratch = Scratch()
+            directory = self._scratch.new()
+            build = BuildProcess(
+                identity, request, directory, lambda text: self._progress(identity, text)
+            )
             build.start(self._spawner, self._private_descriptors())
         except OSError as error:
             if build is not None:
