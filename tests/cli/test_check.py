@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tirx_lens.rules.examples import in_kernel
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tirx_lens.model.source import Encoding, Position, SourceText
 
 TEXT = "a = 1\n字 = '🚀'  # x\r\nlast\rend"

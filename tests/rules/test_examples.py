@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+
 from tirx_lens.analysis import Selection, analyse
 from tirx_lens.fixes import apply_safe_fixes
 from tirx_lens.model.source import SourceText

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
+
 from tirx_lens.analysis import analyse
 from tirx_lens.files import read_source
 from tirx_lens.fixes import apply_safe_fixes

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tirx_lens.analysis import analyse
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.examples import in_kernel

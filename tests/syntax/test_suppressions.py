@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tirx_lens.analysis import Selection, analyse
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.examples import in_kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent, indent
 
 import pytest
+
 from tirx_lens.model.source import SourceText
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
