@@ -35,7 +35,7 @@ class Selection:
 class Analysis:
     """What one text gave.
 
-    `failures` are the parts that broke, with the reason: a rule by its code, or a layer by its name.
+    `failures` are the parts that broke and why: a rule by its code, a layer by its name.
     """
 
     source: SourceText
