@@ -23,8 +23,10 @@ USER_DATA = RUN / "user-data"
 EXTENSIONS = RUN / "extensions"
 START_LIMIT = 60  # seconds
 
-# What a first look does not need. Workspace trust stays as VS Code has it: the user is asked.
+# What a first look does not need. Whether to trust the folder is asked at once: without trust
+# nothing is executed, and so no CUDA shown.
 USER_SETTINGS = {
+    "security.workspace.trust.startupPrompt": "once",
     "workbench.startupEditor": "none",
     "telemetry.telemetryLevel": "off",
     "update.mode": "none",
@@ -33,7 +35,7 @@ USER_SETTINGS = {
     "workbench.enableExperiments": False,
     "chat.disableAIFeatures": True,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
-    "editor.unicodeHighlight.allowedCharacters": {"×": True},
+    "editor.unicodeHighlight.allowedCharacters": {"×": True, "→": True},
 }
 
 

@@ -7,8 +7,15 @@ import { importsTirx } from "../src/ui/imports";
 
 test("three stops within three minutes are mended, the fourth is told", () => {
   const crashes = new Crashes();
-  assert.deepEqual([0, 1000, 2000].map((now) => crashes.record(now).restart), [true, true, true]);
-  assert.deepEqual(crashes.record(3000), { restart: false, count: 4 });
+  assert.deepEqual(
+    [0, 1000, 2000].map((now) => crashes.record(now)),
+    [
+      { restart: true, pauseMs: 0, count: 1 },
+      { restart: true, pauseMs: 1000, count: 2 },
+      { restart: true, pauseMs: 2000, count: 3 },
+    ],
+  );
+  assert.equal(crashes.record(3000).restart, false);
 });
 
 test("old stops are forgotten, and all of them when the user starts the server", () => {
@@ -16,9 +23,9 @@ test("old stops are forgotten, and all of them when the user starts the server",
   for (const now of [0, 1000, 2000]) {
     crashes.record(now);
   }
-  assert.deepEqual(crashes.record(181_500), { restart: true, count: 2 });
+  assert.deepEqual(crashes.record(181_500), { restart: true, pauseMs: 1000, count: 2 });
   crashes.clear();
-  assert.deepEqual(crashes.record(182_000), { restart: true, count: 1 });
+  assert.deepEqual(crashes.record(182_000), { restart: true, pauseMs: 0, count: 1 });
 });
 
 test("log lines keep their level and logger", () => {

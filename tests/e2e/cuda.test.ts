@@ -30,6 +30,7 @@ scenario(
     await window.replaceLine(lineOf(STEP1, "TMEM_COLS = 128"), "TMEM_COLS = undefined_name");
     await window.save();
     const failure = await window.notification("The CUDA shown is that of the last good build");
+    await cuda.locator(".tab .monaco-icon-label[class*='monaco-decoration']").first().waitFor();
     await window.picture("3-failed-build");
     await window.pressIn(failure, "Go to Place");
     await page.locator(".statusbar-item", { hasText: `Ln ${lineOf(STEP1, "TMEM_COLS = 128")}, Col` }).waitFor();

@@ -123,7 +123,7 @@ export class CudaGenerator implements vscode.Disposable {
           : `${view.builder} needs arguments that nothing gives.`;
     const first = view.stale === undefined;
     this.views.put({ ...view, stale: reason });
-    const message = `${reason} The CUDA shown is that of the last good build.`;
+    const message = `${sentence(reason)} The CUDA shown is that of the last good build.`;
     if (first) {
       notify(this.log, "warning", message, ...(result.kind === "failed" ? this.#buttons(result) : []));
     } else {
@@ -215,4 +215,8 @@ export class CudaGenerator implements vscode.Disposable {
     }
     return buttons;
   }
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -2,9 +2,12 @@
 
 const WINDOW_MS = 3 * 60_000;
 const TRIES = 3;
+const PAUSE_MS = 1_000;
 
 export interface Verdict {
   readonly restart: boolean;
+  /** How long to wait before that: nothing the first time, then longer each time. */
+  readonly pauseMs: number;
   /** How often the server stopped within the last three minutes, this time included. */
   readonly count: number;
 }
@@ -16,7 +19,8 @@ export class Crashes {
   /** Take note of a stop at `now`, in milliseconds, and say whether to start again. */
   record(now: number): Verdict {
     this.#times = [...this.#times.filter((time) => now - time < WINDOW_MS), now];
-    return { restart: this.#times.length <= TRIES, count: this.#times.length };
+    const count = this.#times.length;
+    return { restart: count <= TRIES, pauseMs: (count - 1) * PAUSE_MS, count };
   }
 
   /** Forget them: the user asked for a start. */

@@ -1,7 +1,7 @@
 /** Keeps the server running: starts, stops and restarts it, one thing after the other. */
 import * as vscode from "vscode";
 import { didGrantTrustNotification, statusNotification, type ServerStatus } from "../protocol";
-import { command, notify, openSettings } from "../ui/notify";
+import { command, notify, openMachineSettings } from "../ui/notify";
 import type { Life, StatusItem } from "../ui/status";
 import { Crashes } from "./crashes";
 import { planLaunch, type Plan } from "./launch";
@@ -131,7 +131,7 @@ export class Supervisor {
   #tellInterpreterProblem(plan: Plan): void {
     const log = this.channels.extension;
     plan.choice.problems.forEach((problem) => log.warn(problem));
-    const settings = openSettings("tirx-lens.interpreter");
+    const settings = openMachineSettings("tirx-lens.interpreter");
     if (plan.launch === undefined) {
       const tried = plan.choice.problems.length === 0 ? "PATH has none." : plan.choice.problems.join(" ");
       notify(log, "error", `TIRx Lens needs a Python 3.10 or newer to run on. ${tried}`, settings, RESTART);
@@ -145,10 +145,14 @@ export class Supervisor {
     if (session !== this.#session) {
       return;
     }
-    const { restart, count } = this.#crashes.record(Date.now());
+    const { restart, pauseMs, count } = this.#crashes.record(Date.now());
     const log = this.channels.extension;
     if (restart) {
-      notify(log, "warning", `The TIRx Lens server stopped and was started again: ${reason}`, SHOW_LOGS);
+      // Once is enough: what comes after it within minutes is most likely the same.
+      const message = `The TIRx Lens server stopped and was started again: ${reason}`;
+      notify(log, count === 1 ? "warning" : "information", message, SHOW_LOGS);
+      this.#show({ kind: "starting" });
+      void this.#enqueue(() => delay(pauseMs));
       void this.restart(false);
       return;
     }
@@ -164,6 +168,10 @@ export class Supervisor {
     this.#life = life;
     this.item.show(life, this.#status);
   }
+}
+
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 function sameCommand(before: Session["launch"] | undefined, plan: Plan): boolean {

@@ -40,9 +40,13 @@ export async function show(
   await buttons.find((button) => button.title === chosen)?.run();
 }
 
-export const openSettings = (query: string): Button => ({
+/** A button to a setting of the machine, which in a remote window is not among the user's. */
+export const openMachineSettings = (query: string): Button => ({
   title: "Open Settings",
-  run: () => vscode.commands.executeCommand("workbench.action.openSettings", query),
+  run: () =>
+    vscode.env.remoteName === undefined
+      ? vscode.commands.executeCommand("workbench.action.openSettings", query)
+      : vscode.commands.executeCommand("workbench.action.openRemoteSettings", { query }),
 });
 
 export const command = (title: string, name: string): Button => ({

@@ -1,7 +1,7 @@
 /** A real VS Code server with the packaged extension, in folders and on a port of its own. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -29,7 +29,8 @@ const SETTINGS = {
   "files.autoSave": "off",
   "editor.lightbulb.enabled": "on",
   "editor.minimap.enabled": false,
-  "editor.unicodeHighlight.allowedCharacters": { "×": true },
+  "editor.unicodeHighlight.allowedCharacters": { "×": true, "→": true },
+  "workbench.reduceMotion": "on",
   "workbench.secondarySideBar.defaultVisibility": "hidden",
 };
 
@@ -84,6 +85,18 @@ export class Editor {
   /** The absolute name of a file of the workspace. */
   file(name: string): string {
     return path.join(this.workspace, name);
+  }
+
+  /** The language servers that run in this editor, by process number. */
+  async languageServers(): Promise<readonly number[]> {
+    const found: number[] = [];
+    for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
+      const line = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
+      if (line.split("\0").some((word) => word.startsWith(this.home) && word.endsWith("/run_server.py"))) {
+        found.push(Number(name));
+      }
+    }
+    return found;
   }
 
   /** Keep what the server and the extensions logged, to look into a failure. */
