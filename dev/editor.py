@@ -92,17 +92,20 @@ def install(vsix: Path) -> None:
     """Install a package of the extension, and nothing else, into the editor of `make run`."""
     shutil.rmtree(EXTENSIONS, ignore_errors=True)
     subprocess.run([*command(), "--install-extension", str(vsix)], env=environment(), check=True)
-    write_settings(USER_DATA / "User" / "settings.json", USER_SETTINGS)
+    add_settings(USER_DATA / "User" / "settings.json", USER_SETTINGS)
     # The interpreter belongs to the machine, so that no workspace can be the one that set it.
     machine = {"tirx-lens.interpreter": [str(ROOT / ".venv" / "bin" / "python")]}
-    write_settings(USER_DATA / "Machine" / "settings.json", machine)
+    add_settings(USER_DATA / "Machine" / "settings.json", machine)
 
 
-def write_settings(file: Path, settings: dict[str, object]) -> None:
-    """Write settings where there are none yet: what the user changed stays."""
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(settings, indent=2) + "\n")
+def add_settings(file: Path, settings: dict[str, object]) -> None:
+    """Add settings to a file. What the user has set stays, and so does a file with comments."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        present = json.loads(file.read_text()) if file.exists() else {}
+    except json.JSONDecodeError:
+        return
+    file.write_text(json.dumps({**settings, **present}, indent=2) + "\n")
 
 
 def command() -> list[str]:

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { WorkDoneProgress } from "vscode-languageclient/node";
 import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
-import { command, notify, show, type Button } from "../ui/notify";
+import { command, notify, openMachineSettings, show, type Button } from "../ui/notify";
 import { askArguments, askBuilder } from "./ask";
 import { viewUri, type View, type Views } from "./views";
 
@@ -212,6 +212,9 @@ export class CudaGenerator implements vscode.Disposable {
           this.log.show(true);
         },
       });
+    }
+    if (this.supervisor.status?.state === "failed") {
+      buttons.push(openMachineSettings("tirx-lens.interpreter"));
     }
     return buttons;
   }

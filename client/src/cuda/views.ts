@@ -1,4 +1,5 @@
 /** The read-only documents that show CUDA, and whether each is that of its source as saved. */
+import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Arguments } from "../protocol";
 import { kernelLine } from "./text";
@@ -17,11 +18,15 @@ export interface View {
   readonly stale: string | undefined;
 }
 
-/** The document of a builder of a file, named after `title`. */
+/**
+ * The document of a builder of a file, named after `title`, in a folder named after the file: VS
+ * Code shows it in the tab where two have the same name.
+ */
 export function viewUri(source: vscode.Uri, builder: string, title: string): vscode.Uri {
+  const folder = path.posix.basename(source.path, ".py");
   const name = title.replace(/[\\/]/g, "-");
   const query = new URLSearchParams({ source: source.toString(), builder }).toString();
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${name.endsWith(".cu") ? name : `${name}.cu`}`, query });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${folder}/${name}.cu`, query });
 }
 
 export class Views

@@ -16,6 +16,13 @@ import { isSentAsMessage, parseLogLine } from "./log";
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 3_000;
 
+/** A client that leaves it to the supervisor to tell the user of errors, and only logs them. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 /** A run of the server. Its end, when nobody asked for it, is told to `ended` once. */
 export class Session {
   readonly client: LanguageClient;
@@ -34,7 +41,7 @@ export class Session {
   ) {
     this.#log = log;
     this.#ended = ended;
-    this.client = new LanguageClient(SECTION, "TIRx Lens", () => this.#spawn(), this.#options());
+    this.client = new QuietClient(SECTION, "TIRx Lens", () => this.#spawn(), this.#options());
   }
 
   get processId(): number | undefined {
