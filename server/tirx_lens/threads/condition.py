@@ -110,7 +110,7 @@ class Conditions:
             case Same(value=value):
                 return Condition(everyone, 0) if value else Condition(0, everyone)
             case PerThread(values=values):
-                yes = sum(1 << number for number, value in enumerate(values) if value)
+                yes = int("".join("1" if value else "0" for value in reversed(values)), base=2)
                 return Condition(yes, everyone & ~yes)
             case Hidden(uniform=uniform):
                 unsure = Unsure.UNIFORM if uniform else Unsure.UNKNOWN

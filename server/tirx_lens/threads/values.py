@@ -140,20 +140,18 @@ class Evaluator:
         return self._map(operands, lambda a, b: self._compute(operator, a, b))
 
     def _map(self, operands: list[Value], compute: Callable[..., object]) -> Value:
+        """Apply a function thread by thread, once for each distinct row of operands."""
         if all(isinstance(operand, Same) for operand in operands):
             result = compute(*(operand.value for operand in operands if isinstance(operand, Same)))
             return Same(result) if isinstance(result, (int, float, str)) else Hidden(uniform=True)
-        columns = [self._column(operand) for operand in operands]
-        values: list[Number] = []
-        seen: dict[tuple[Number, ...], object] = {}
-        for row in zip(*columns, strict=True):
-            if row not in seen:
-                seen[row] = compute(*row)
-            result = seen[row]
+        rows = tuple(zip(*map(self._column, operands), strict=True))
+        known: dict[tuple[Number, ...], Number] = {}
+        for row in set(rows):
+            result = compute(*row)
             if not isinstance(result, (int, float, str)):
                 return Hidden(uniform=False)
-            values.append(result)
-        return _packed(tuple(values))
+            known[row] = result
+        return _packed(tuple(map(known.__getitem__, rows)))
 
     def _column(self, value: Value) -> tuple[Number, ...]:
         if isinstance(value, PerThread):
