@@ -100,6 +100,9 @@ def _finding(code: str, span: Span) -> Finding:
 
 
 if __name__ == "__main__":
+    from tirx_lens.lsp.startup import load_protocol_types
+
+    load_protocol_types()
     from tirx_lens.lsp.logs import log_to_stderr
     from tirx_lens.lsp.server import create_server
     from tirx_lens.lsp.stdio import serve

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from lsprotocol import types
+
 from tirx_lens.lsp.documents import Documents, apply_change, byte_offset, lsp_range
 from tirx_lens.model.source import Encoding, SourceText
 

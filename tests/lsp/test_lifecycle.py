@@ -204,3 +204,35 @@ def test_a_cancelled_request_is_answered_and_the_analysis_goes_on(start):
     assert client.reply(asked)["error"]["code"] == -32800
     assert len(client.diagnostics(URI)["diagnostics"]) == 1
     assert client.request("textDocument/codeAction", params)["result"]
+
+
+def test_starting_loads_neither_the_parser_nor_the_compiler():
+    program = (
+        "import sys\n"
+        "from tirx_lens.cli import server as command\n"
+        "from tirx_lens.lsp.startup import load_protocol_types\n"
+        "load_protocol_types()\n"
+        "from tirx_lens.lsp.server import create_server\n"
+        "create_server()\n"
+        "names = ('tree_sitter', 'tvm', 'tirx_lens.analysis', 'tirx_lens.syntax',"
+        " 'tirx_lens.compile', 'tirx_lens.worker')\n"
+        "print([name for name in sys.modules if name.startswith(names)])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "[]"
+
+
+def test_the_types_are_whole_though_they_load_faster():
+    program = (
+        "import attrs\n"
+        "from tirx_lens.lsp.startup import load_protocol_types\n"
+        "before = attrs.define\n"
+        "load_protocol_types()\n"
+        "assert attrs.define is before\n"
+        "from lsprotocol.types import Position, Range\n"
+        "one, other = (Range(Position(1, 2), Position(3, 4)) for _ in range(2))\n"
+        "assert one == other and Position(1, 2) < Position(1, 3)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

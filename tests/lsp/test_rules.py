@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tirx_lens.analysis import analyse
 from tirx_lens.lsp.documents import apply_change
 from tirx_lens.model.source import Encoding, SourceText

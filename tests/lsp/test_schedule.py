@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+
 from tirx_lens.analysis import Analysis
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.documents import Document

@@ -8,6 +8,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
+
 from tirx_lens.lsp.documents import apply_change
 from tirx_lens.model.source import Encoding, SourceText
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from tirx_lens.lsp.settings import Settings, read_settings
 
 

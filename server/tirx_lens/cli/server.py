@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the client ends the session."""
     gc.disable()  # loading makes many objects and no garbage; `serve` turns it on again
+    from tirx_lens.lsp.startup import load_protocol_types
+
+    load_protocol_types()
     from tirx_lens.lsp.logs import log_to_stderr
     from tirx_lens.lsp.server import create_server
     from tirx_lens.lsp.stdio import serve

@@ -1,0 +1,235 @@
+"""How long an editor waits: for a server to start, and for diagnostics after an open and a change.
+
+TIRx Lens, `ruff server` and `basedpyright-langserver` get the same messages from the same small
+client, in turns, on the largest kernel of `kernels/`. Run it with the development requirements
+installed: `python benchmarks/editing.py [--changes N] [--starts N]`. It prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+SERVERS = {
+    "TIRx Lens": ["tirx-lens", "server"],
+    "ruff server": ["ruff", "server"],
+    "basedpyright-langserver": ["basedpyright-langserver", "--stdio"],
+}
+BARRIER = "T.cuda.warpgroup_sync("
+# An error to each of the three: a barrier that hangs, and a name that nothing binds.
+BROKEN = "T.cuda.cta_sync(); no_such_name"
+MARKS = ("cta_sync", "no_such_name")
+PUBLISH = "textDocument/publishDiagnostics"
+
+
+class Client:
+    """One server process and the messages to and from it."""
+
+    def __init__(self, command: list[str]) -> None:
+        program = shutil.which(command[0], path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+        if program is None:
+            sys.exit(f"{command[0]} is missing: install the development requirements")
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        self.process = subprocess.Popen(
+            [program, *command[1:]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        self.last_id = 0
+
+    def send(self, **message: object) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.process.stdin.flush()
+
+    def receive(self) -> dict:
+        length = 0
+        while header := self.process.stdout.readline().strip():
+            name, _, value = header.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        if not length:
+            raise EOFError("the server ended")
+        message = json.loads(self.process.stdout.read(length))
+        if "method" in message and "id" in message:  # a request of the server's
+            self.answer(message)
+        return message
+
+    def answer(self, message: dict) -> None:
+        """Answer a request of the server's; whoever asks for the Python is told ours."""
+        items = (message.get("params") or {}).get("items", [])
+        python = {"pythonPath": sys.executable}
+        result = [python if item.get("section") == "python" else None for item in items]
+        self.send(id=message["id"], result=result or None)
+
+    def request(self, method: str, params: object) -> dict:
+        self.last_id += 1
+        self.send(id=self.last_id, method=method, params=params)
+        while (message := self.receive()).get("id") != self.last_id or "method" in message:
+            pass
+        return message
+
+    def diagnostics(self, uri: str, version: int, line: int, *, broken: bool) -> None:
+        """Wait until a server says of a version that a line is broken, or that it is not."""
+        while True:
+            message = self.receive()
+            if message.get("method") != PUBLISH or message["params"]["uri"] != uri:
+                continue
+            if message["params"].get("version", version) != version:
+                continue
+            here = [
+                problem["message"]
+                for problem in message["params"]["diagnostics"]
+                if problem["range"]["start"]["line"] == line
+            ]
+            if broken == any(mark in said for said in here for mark in MARKS):
+                return
+
+    def initialize(self, folder: Path) -> None:
+        self.request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "rootUri": folder.as_uri(),
+                "workspaceFolders": [{"uri": folder.as_uri(), "name": "kernels"}],
+                "capabilities": {
+                    "workspace": {"configuration": True, "workspaceFolders": True},
+                    "textDocument": {
+                        "synchronization": {"didSave": True},
+                        "publishDiagnostics": {"versionSupport": True, "relatedInformation": True},
+                    },
+                },
+            },
+        )
+
+    def stop(self) -> None:
+        self.request("shutdown", None)
+        self.send(method="exit")
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+@dataclass
+class Times:
+    """What was measured of one server, in milliseconds."""
+
+    initialize: list[float] = field(default_factory=list)
+    opened: list[float] = field(default_factory=list)
+    changed: list[float] = field(default_factory=list)
+
+    def rows(self) -> dict[str, list[float]]:
+        return {
+            "start to `initialize` reply": self.initialize,
+            "didOpen to diagnostics, first file": self.opened,
+            "start to first diagnostics": [
+                first + second for first, second in zip(self.initialize, self.opened, strict=True)
+            ],
+            "didChange to diagnostics": self.changed,
+        }
+
+
+def measure(command: list[str], path: Path, times: Times, changes: int) -> None:
+    """Start a server once, open the file, and break and mend one line of it in turns."""
+    text = path.read_text()
+    lines = text.splitlines()
+    line = next(number for number, content in enumerate(lines) if BARRIER in content)
+    column = lines[line].index(BARRIER)
+    good = lines[line][column:]
+    uri = path.as_uri()
+    began = time.perf_counter()
+    client = Client(command)
+    client.initialize(path.parent)
+    times.initialize.append((time.perf_counter() - began) * 1000)
+    client.send(method="initialized", params={})
+    document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+    began = time.perf_counter()
+    client.send(method="textDocument/didOpen", params={"textDocument": document})
+    client.diagnostics(uri, 1, line, broken=False)
+    times.opened.append((time.perf_counter() - began) * 1000)
+    shown, other = good, BROKEN
+    for version in range(2, changes + 2):
+        change = {
+            "range": {
+                "start": {"line": line, "character": column},
+                "end": {"line": line, "character": column + len(shown)},
+            },
+            "text": other,
+        }
+        identifier = {"uri": uri, "version": version}
+        began = time.perf_counter()
+        client.send(
+            method="textDocument/didChange",
+            params={"textDocument": identifier, "contentChanges": [change]},
+        )
+        client.diagnostics(uri, version, line, broken=other is BROKEN)
+        times.changed.append((time.perf_counter() - began) * 1000)
+        shown, other = other, shown
+    client.stop()
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def table(measured: dict[str, Times]) -> str:
+    names = list(measured)
+    lines = [
+        f"| ms, median (p95) | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for label, own in measured[names[0]].rows().items():
+        base = statistics.median(own)
+        cells = []
+        for name in names:
+            values = measured[name].rows()[label]
+            median = statistics.median(values)
+            cell = f"{median:.1f} ({percentile(values, 0.95):.1f})"
+            cells.append(cell if name == names[0] else f"{cell}, ours is {base / median:.2f}×")
+        lines.append(f"| {label}, n={len(own)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--changes", type=int, default=50)
+    parser.add_argument("--starts", type=int, default=5)
+    arguments = parser.parse_args()
+    kernel = max((ROOT / "kernels").glob("*.py"), key=lambda candidate: candidate.stat().st_size)
+    measured = {name: Times() for name in SERVERS}
+    with tempfile.TemporaryDirectory() as folder:  # where no configuration of ours applies
+        path = Path(folder, kernel.name)
+        path.write_bytes(kernel.read_bytes())
+        measure_all(measured, path, arguments.starts, arguments.changes)
+    count = len(kernel.read_text().splitlines())
+    print(f"`kernels/{kernel.name}`, {count} lines; {os.cpu_count()} cores, load ", end="")
+    print(f"{os.getloadavg()[0]:.1f}, Python {platform.python_version()}\n\n{table(measured)}")
+
+
+def measure_all(measured: dict[str, Times], path: Path, starts: int, changes: int) -> None:
+    """Take the servers in turns. A first round, which warms caches, counts for nothing."""
+    for start in range(starts + 1):
+        for name, command in SERVERS.items():
+            times = measured[name] if start else Times()
+            measure(command, path, times, max(1, changes // starts))
+
+
+if __name__ == "__main__":
+    main()
