@@ -233,7 +233,12 @@ def test_a_new_interpreter_is_used_by_the_next_build(make):
     workspace = make(interpreter="/opt/old")
     assert json.loads(workspace.show(ONE, arguments={"N": "2"})["text"])["command"] == ["/opt/old"]
     settings = {"tirx-lens": {"interpreter": "/opt/new"}}
+    for _ in range(3):
+        last = workspace.client.notification("tirxLens/status")
+    assert (last["interpreter"], last["tvmVersion"]) == ("/opt/old", "0.99")
     workspace.client.notify("workspace/didChangeConfiguration", {"settings": settings})
+    ready = workspace.client.notification("tirxLens/status")
+    assert (ready["interpreter"], ready["tvmVersion"]) == ("/opt/new", None)
     assert json.loads(workspace.show(ONE, arguments={"N": "2"})["text"])["command"] == ["/opt/new"]
     closed = workspace.client.notification("window/logMessage")["message"]
     assert closed == "the compiler of ('/opt/old',) was closed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -94,6 +95,14 @@ def test_the_server_ends_with_the_editor_even_if_the_pipe_stays_open(start):
     assert client.wait_for_exit(timeout=10) == 1
     assert b"has ended" not in client.stderr
     assert b"Traceback" not in client.stderr
+
+
+def test_an_interrupt_from_the_keyboard_ends_it(start):
+    client = start(REAL_SERVER)
+    client.initialize()
+    client.process.send_signal(signal.SIGINT)
+    assert client.wait_for_exit() == 130
+    assert client.stderr == b""
 
 
 def test_the_server_stays_while_the_editor_lives(start):

@@ -181,8 +181,8 @@ class CudaService:
 
     def _report(self, state: State, message: str = "") -> None:
         command = self._server.settings.command(trusted=self.is_trusted)
-        status = Status(state, shlex.join(command), self._tvm_version, message)
-        self._server.notify_status(status)
+        version = self._tvm_version if command == self._command else None
+        self._server.notify_status(Status(state, shlex.join(command), version, message))
 
 
 def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | Failed:
@@ -206,7 +206,7 @@ def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | 
             "This file builds no TIRx kernel: there is no @T.prim_func or @T.jit in it, alone or "
             "in a function."
         )
-    return Choose(tuple(builder.name for builder in builders))
+    return Choose(tuple(dict.fromkeys(builder.name for builder in builders)))
 
 
 def arguments_for(builder: Builder, given: Mapping[str, str]) -> dict[str, Scalar]:

@@ -251,7 +251,10 @@ def create_server(
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
         if isinstance(params.settings, dict):
+            interpreter = server.settings.interpreter
             server.configure(params.settings.get(SECTION))
+            if server.settings.interpreter != interpreter:
+                server.cuda.report_ready()
 
     @server.feature(messages.CUDA)
     async def cuda(params: Any) -> dict[str, Any]:

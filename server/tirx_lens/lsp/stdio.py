@@ -31,9 +31,12 @@ def serve(server: LensServer) -> int:
     gc.collect()
     gc.freeze()  # what was loaded stays: no collection need look at it again
     gc.enable()
-    # pygls ends a session on `exit` with SystemExit.
-    with contextlib.suppress(KeyboardInterrupt, SystemExit, BrokenPipeError):
-        asyncio.run(_session(server, sys.stdin.buffer, channel))
+    try:
+        # pygls ends a session on `exit` with SystemExit.
+        with contextlib.suppress(SystemExit, BrokenPipeError):
+            asyncio.run(_session(server, sys.stdin.buffer, channel))
+    except KeyboardInterrupt:
+        os._exit(130)  # the thread that reads standard input is blocked in it
     server.thread_pool.shutdown()
     with contextlib.suppress(BrokenPipeError):
         channel.close()
