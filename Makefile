@@ -50,7 +50,8 @@ format: setup-check
 	node_modules/.bin/eslint --fix .
 
 bench: setup-check
-	$(BIN)/python -m benchmarks
+	$(BIN)/python benchmarks/editing.py
+	$(BIN)/python benchmarks/worker.py
 
 clean:
 	rm -rf .build client/dist bundled
