@@ -1,7 +1,7 @@
 """A server whose analysis is the test's own: it finds words, and each word stands for a case.
 
 Run as a program it serves on standard input and output. `BAD` gets a safe fix, `RISKY` an unsafe
-one, `NOTE` none; `SLOW` makes the analysis last half a second, `BREAK` makes it raise.
+one, `NOTE` none; each `SLOW` makes the analysis last half a second, `BREAK` makes it raise.
 
 Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
 fail there, `HANG` makes it last until it is cancelled.
@@ -76,8 +76,7 @@ class FakeCompiler:
 
 
 def analyse(source: SourceText, selection: Selection) -> Analysis:
-    if b"SLOW" in source.data:
-        time.sleep(SLOWNESS)
+    time.sleep(SLOWNESS * source.data.count(b"SLOW"))
     if b"BREAK" in source.data:
         raise RuntimeError("the analysis broke")
     findings = []

@@ -45,7 +45,7 @@ def test_the_end_does_not_wait_for_an_analysis(start, politely):
     client = start()
     client.initialize()
     for number in range(8):
-        client.open(f"file:///{number}.py", "tirx SLOW " * 5)
+        client.open(f"file:///{number}.py", "tirx " + "SLOW " * 20)
     time.sleep(0.1)
     began = time.monotonic()
     if politely:
@@ -53,7 +53,7 @@ def test_the_end_does_not_wait_for_an_analysis(start, politely):
     else:
         client.process.stdin.close()
         assert client.wait_for_exit() == 1
-    assert time.monotonic() - began < 0.45  # one analysis alone lasts half a second
+    assert time.monotonic() - began < 8  # one analysis alone lasts ten seconds
     assert client.stderr == b""
 
 
@@ -178,23 +178,21 @@ def test_nothing_but_messages_comes_on_standard_output():
 def test_other_requests_are_answered_while_an_analysis_runs(start):
     client = start()
     client.initialize()
-    client.open(URI, "tirx SLOW BAD")
+    client.open(URI, "tirx SLOW SLOW SLOW BAD")
     client.open("file:///quick.py", "tirx BAD")
-    began = time.monotonic()
     assert client.request("tirxLens/cuda", {})["result"]["kind"] == "failed"
     client.diagnostics("file:///quick.py")
-    assert time.monotonic() - began < 0.3
+    assert "textDocument/publishDiagnostics" not in [m.get("method") for m in client.received]
     assert client.diagnostics(URI)["version"] == 1
-    assert time.monotonic() - began > 0.4
 
 
 def test_versions_that_come_while_busy_are_analysed_once(start):
     client = start()
     client.initialize()
-    client.open(URI, "tirx SLOW BAD")
+    client.open(URI, "tirx SLOW SLOW SLOW SLOW BAD")
     time.sleep(0.1)
     for version in range(2, 30):
-        client.change(URI, version, {"text": f"tirx SLOW BAD {version}"})
+        client.change(URI, version, {"text": f"tirx BAD {version}"})
         time.sleep(0.005)
     assert client.diagnostics(URI)["version"] == 29
     client.request("shutdown", None)

@@ -11,12 +11,16 @@ import sys
 import threading
 from typing import TYPE_CHECKING, BinaryIO
 
-from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+from pygls.io_ import StdoutWriter, run_async
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from tirx_lens.lsp.server import LensServer
 
 _log = logging.getLogger(__name__)
+
+_CHUNK = 1 << 16
 
 
 def serve(server: LensServer) -> int:
@@ -28,13 +32,15 @@ def serve(server: LensServer) -> int:
     sys.stdout.flush()
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # An analysis gives way to the message loop after 1 ms at most, not Python's usual 5.
+    sys.setswitchinterval(0.001)
     gc.collect()
     gc.freeze()  # what was loaded stays: no collection need look at it again
     gc.enable()
     try:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):
-            asyncio.run(_session(server, sys.stdin.buffer, channel))
+            asyncio.run(_session(server, sys.stdin.fileno(), channel))
     except KeyboardInterrupt:
         os._exit(130)  # the thread that reads standard input is blocked in it
     server.thread_pool.shutdown()
@@ -43,12 +49,51 @@ def serve(server: LensServer) -> int:
     return 0 if server.was_asked_to_shut_down else 1
 
 
-async def _session(server: LensServer, stdin: BinaryIO, channel: BinaryIO) -> None:
+class PipeReader:
+    """Reads a file descriptor on a thread, as much at a time as there is.
+
+    pygls's own reader goes to the thread and back for each header line of each message, and a busy
+    interpreter makes every one of those ways a wait.
+    """
+
+    def __init__(self, descriptor: int, executor: Executor) -> None:
+        self._descriptor = descriptor
+        self._executor = executor
+        self._buffer = bytearray()
+
+    async def readline(self) -> bytes:
+        """Return the next line with its end, or what is left at the end of the input."""
+        start = 0
+        while (end := self._buffer.find(b"\n", start)) < 0:
+            start = len(self._buffer)
+            if not await self._more():
+                return self._take(start)
+        return self._take(end + 1)
+
+    async def readexactly(self, count: int) -> bytes:
+        """Return so many bytes, or fewer at the end of the input."""
+        while len(self._buffer) < count and await self._more():
+            pass
+        return self._take(count)
+
+    async def _more(self) -> bool:
+        loop = asyncio.get_running_loop()
+        chunk = await loop.run_in_executor(self._executor, os.read, self._descriptor, _CHUNK)
+        self._buffer += chunk
+        return bool(chunk)
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+
+async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
     server.protocol.set_writer(StdoutWriter(channel))
     try:
         await run_async(
             stop_event=threading.Event(),
-            reader=StdinAsyncReader(stdin, server.thread_pool),
+            reader=PipeReader(stdin, server.thread_pool),
             protocol=server.protocol,
             logger=_log,
             error_handler=server.report_server_error,
