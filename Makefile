@@ -6,7 +6,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test vsix check format bench clean distclean setup-run setup-test setup-check
+.PHONY: help run test vsix check format bench corpus clean distclean setup-run setup-test setup-check
 
 BIN := .venv/bin
 VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
@@ -18,6 +18,7 @@ OLD_TVM_READY := .venv-tvm-0.26/.ready
 NODE_READY := node_modules/.ready
 VSCODE_READY := .build/vscode/.ready
 CHROMIUM_READY := .build/chromium.ready
+CORPUS_READY := .build/corpus/.ready
 LIBRARIES := .build/libraries-$(VSIX_TARGET)
 INSTALLED := .build/run/installed
 
@@ -53,6 +54,8 @@ bench: setup-check
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/worker.py
 
+corpus: $(CORPUS_READY)
+
 clean:
 	rm -rf .build client/dist bundled
 
@@ -66,7 +69,7 @@ setup-run:
 setup-test:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "TVM 0.26 environment=$(OLD_TVM_READY)" \
 	  "Node packages=$(NODE_READY)" "Extension=$(VSIX)" "VS Code server=$(VSCODE_READY)" \
-	  "Chromium=$(CHROMIUM_READY)"
+	  "Chromium=$(CHROMIUM_READY)" "Corpus of kernels=$(CORPUS_READY)"
 
 setup-check:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "Node packages=$(NODE_READY)"
@@ -87,6 +90,10 @@ $(VSCODE_READY): dev/vscode/package-lock.json dev/vscode/spdlog.js dev/vscode.sh
 $(CHROMIUM_READY):
 	command -v chromium || sh dev/debian_package.sh chromium
 	mkdir -p $(@D)
+	touch $@
+
+$(CORPUS_READY): dev/corpus.py | $(PYTHON_READY)
+	$(BIN)/python dev/corpus.py $(@D)
 	touch $@
 
 $(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py pyproject.toml | $(PYTHON_READY)
