@@ -13,6 +13,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 VSCODE = ROOT / ".build" / "vscode" / "node_modules"
@@ -98,7 +102,7 @@ def install(vsix: Path) -> None:
     add_settings(USER_DATA / "Machine" / "settings.json", machine)
 
 
-def add_settings(file: Path, settings: dict[str, object]) -> None:
+def add_settings(file: Path, settings: Mapping[str, object]) -> None:
     """Add settings to a file. What the user has set stays, and so does a file with comments."""
     file.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -52,8 +52,9 @@ def show_cuda() -> None:
     """Print the start of the kernel that `tirx-lens cuda` gives, without the helpers before it."""
     print(f"\n$ tirx-lens cuda {SHOWN_KERNEL}")
     sys.stdout.flush()
-    words = [TIRX_LENS, "cuda", SHOWN_KERNEL]
-    result = subprocess.run(words, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+    result = subprocess.run(
+        [TIRX_LENS, "cuda", SHOWN_KERNEL], cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True
+    )
     lines = result.stdout.splitlines()
     first = start_of_body(lines)
     shown = lines[first : first + SHOWN_LINES]

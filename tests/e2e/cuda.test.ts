@@ -63,3 +63,33 @@ scenario(
     await input.press("Escape");
   },
 );
+
+const STEP2 = kernel("gemm_step2_k_loop.py");
+const ARGUMENTS = "# tirx-lens: args M=128 N=128 K=256";
+const BUILDER = STEP2.slice(STEP2.indexOf(ARGUMENTS), STEP2.indexOf("\n\n\ndef run_correctness"));
+const TWO_BUILDERS = `${STEP2}\n\n${BUILDER.replace("def gemm", "def another")}\n`;
+
+scenario(
+  "a builder is chosen where the cursor is in none, and the tab follows its arguments",
+  { trust: "all", files: { "two.py": TWO_BUILDERS } },
+  async (window) => {
+    const { page } = window;
+    await window.openFile("two.py");
+    await window.command("TIRx Lens: Show Generated CUDA");
+    const another = page.locator(".quick-input-list .monaco-list-row", { hasText: "another" });
+    await another.waitFor();
+    await window.picture("1-choose");
+    await another.click();
+    const cuda = window.group(1);
+    await cuda.locator(".tab", { hasText: "another M=128 N=128 K=256.cu" }).waitFor();
+
+    const line = TWO_BUILDERS.split("\n").lastIndexOf(ARGUMENTS) + 1;
+    await window.replaceLine(line, ARGUMENTS.replace("K=256", "K=512"));
+    await window.save();
+    await cuda.locator(".tab", { hasText: "another M=128 N=128 K=512.cu" }).waitFor();
+    await cuda.locator(".tab", { hasText: "K=256" }).waitFor({ state: "detached" });
+    await window.picture("2-other-arguments");
+    // The keyboard is still in the source.
+    await page.locator(".editor-group-container.active .tab.active", { hasText: "two.py" }).waitFor();
+  },
+);

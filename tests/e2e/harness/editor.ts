@@ -153,14 +153,10 @@ async function writeWorkspace(home: string, options: EditorOptions): Promise<voi
   }
 }
 
+/** What `make vsix` makes for this machine. */
 async function packagedExtension(): Promise<string> {
-  const folder = path.join(ROOT, ".build");
-  const found = (await readdir(folder)).filter((name) => name.endsWith(".vsix"));
-  const [name] = found;
-  if (name === undefined || found.length > 1) {
-    throw new Error(`.build must hold one .vsix, made by "make vsix"; it holds ${found.length}`);
-  }
-  return path.join(folder, name);
+  const manifest = JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")) as { version: string };
+  return path.join(ROOT, ".build", `tirx-lens-linux-x64-${manifest.version}.vsix`);
 }
 
 function run(home: string, words: readonly string[]): void {
