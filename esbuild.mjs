@@ -1,5 +1,5 @@
 // Bundles the extension, or with `--tests` the tests that are written in TypeScript.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
 
@@ -25,6 +25,7 @@ async function bundleTests(folder, outdir) {
   const entryPoints = readdirSync(folder, { recursive: true })
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => path.join(folder, name));
+  rmSync(outdir, { recursive: true, force: true });
   const outExtension = { ".js": ".mjs" };
   await build({ ...common, entryPoints, outdir, outExtension, format: "esm", packages: "external" });
 }
