@@ -20,6 +20,11 @@ from tvm.backend.cuda.lang.tile_scheduler import ClusterPersistentScheduler2D
 LOADER = 3
 
 
+class Roles:
+    LOADER = 2
+    HALF = 1 / 2
+
+
 @T.prim_func
 def kernel(A: T.Buffer((4096,), "float16"), n: T.int32):
     bx, by = T.cta_id([4, 2])
@@ -189,12 +194,39 @@ CASES = {
         if turn == 1 and wg == 1:
             T.cuda.warp_sync()  #: some threads of warpgroup 1
     """,
-    "names bound in a branch stay there": """
+    "a name stored to in a branch is not known": """
         who = wg
         if wg == 1:
             who = lane
         if who == 0:
-            T.cuda.warp_sync()  #: warpgroup 0 (128 of 256 threads)
+            T.cuda.warp_sync()  #: some threads of the whole CTA
+    """,
+    "an annotated scalar with one value": """
+        group: T.int32 = wg
+        if group == 1:
+            T.cuda.warp_sync()  #: warpgroup 1 (128 of 256 threads)
+    """,
+    "a warp's number by shuffle": """
+        number = T.cuda.__shfl_sync(T.uint32(0xFFFFFFFF), tid // 32, 0, 32)
+        if number == 5:
+            T.cuda.warp_sync()  #: warp 1 of warpgroup 1 (32 of 256 threads)
+        if T.cuda.__shfl_sync(T.uint32(0xFFFFFFFF), tid, 1, 32) == 33:
+            T.cuda.warp_sync()  #: warp 1 of warpgroup 0 (32 of 256 threads)
+    """,
+    "constants of a class": """
+        if warp == Roles.LOADER and wg == int(Roles.HALF * 2):
+            T.cuda.warp_sync()  #: warp 2 of warpgroup 1 (32 of 256 threads)
+    """,
+    "a store in an inlined function": """
+        turn = 0
+
+        @T.inline
+        def step():
+            turn = 1
+
+        step()
+        if turn == 0:
+            T.cuda.warp_sync()  #: some threads of the whole CTA
     """,
     "select": """
         group = T.Select(warp == 0, 1, 0)

@@ -64,9 +64,13 @@ class IdKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """Any expression; `span` is where it was written, or `NOWHERE`."""
+    """Any expression; `span` is where it was written, or `NOWHERE`.
+
+    `weight` counts the nodes it is made of, shared ones each time: expressions are bounded by it.
+    """
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+    weight: int = field(default=1, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,11 @@ class Unknown(Expr):
     """What the front end could not read, with the reason in a few words."""
 
     reason: str
+
+
+def weight_of(parts: tuple[Expr, ...]) -> int:
+    """Return the weight of an expression made of these parts."""
+    return 1 + sum(part.weight for part in parts)
 
 
 def is_host(expr: Expr) -> bool:

@@ -31,7 +31,9 @@ class Op(Enum):
     POOL_ALLOC = "pool allocation"
     POOL_COMMIT = "pool commit"
     POOL_MOVE = "pool rewind"
+    CLUSTER_ARRIVE = "arrival at the cluster-wide barrier"
     CONSTRUCT = "construction"
+    OPAQUE = "a call whose body is not known"
     OTHER = "other operation"
 
 
@@ -65,9 +67,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Statements in order, with the span of the block in the source."""
+    """Statements in order.
+
+    A block among statements is one that the host chose or a `with` brings: `span` is then the whole
+    `if` or `with` statement in the source.
+    """
 
     statements: tuple[Statement, ...] = ()
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +132,21 @@ class Inlined:
 
 
 @dataclass(frozen=True, slots=True)
+class Bind:
+    """A statement that gives names a meaning from here on, or a new one."""
+
+    names: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
-    """A statement that executes nothing the model speaks of: a binding, a store, a docstring."""
+    """A statement that executes nothing the model speaks of: a store, a docstring."""
 
     span: Span
 
 
-Statement: TypeAlias = "Operation | Branch | Loop | Exit | Inlined | Other | Block"
+Statement: TypeAlias = "Operation | Branch | Loop | Exit | Inlined | Bind | Other | Block"
 
 
 @dataclass(frozen=True, slots=True)

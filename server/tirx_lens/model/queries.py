@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, Op, Operation, Statement
+from tirx_lens.model.expr import is_host
+from tirx_lens.model.kernel import Bind, Block, Branch, Inlined, Loop, Op, Operation, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +41,8 @@ def statement_span(statement: Statement) -> Span | None:
     match statement:
         case Operation(statement=span):
             return span
-        case Block(statements=statements):
-            return statement_span(statements[0]) if statements else None
+        case Block(statements=statements, span=span):
+            return span or (statement_span(statements[0]) if statements else None)
         case _:
             return statement.span
 
@@ -72,3 +73,23 @@ def enclosing_block(block: Block, place: Span) -> Block | None:
 def uses(block: Block, *ops: Op) -> bool:
     """Tell whether a block has one of these operations at its own level or below."""
     return any(operation.op in ops for operation in operations(block))
+
+
+def bound_names(block: Block) -> Iterator[str]:
+    """Yield the names that statements of a block, or below it, bind or store to."""
+    for statement in block.statements:
+        if isinstance(statement, Bind):
+            yield from statement.names
+        for inner in blocks_of(statement):
+            yield from bound_names(inner)
+
+
+def under_undecided_host_branch(block: Block, place: Span) -> bool:
+    """Tell whether a place stands under a condition of the host that the text does not decide."""
+    for statement in block.statements:
+        span = statement_span(statement)
+        if span is not None and span.contains(place):
+            if isinstance(statement, Branch) and is_host(statement.condition):
+                return True
+            return any(under_undecided_host_branch(inner, place) for inner in blocks_of(statement))
+    return False

@@ -35,12 +35,6 @@ def indentation(source: SourceText, span: Span) -> str:
     return source.data[start : span.start].decode("utf-8", errors="replace")
 
 
-def line_end(source: SourceText) -> str:
-    """Return how this text ends its lines."""
-    first = source.data.find(b"\n")
-    return "\r\n" if first > 0 and source.data[first - 1 : first] == b"\r" else "\n"
-
-
 def removal(source: SourceText, body: Block, statement: Span) -> Edit | None:
     """Return the edit that takes a statement out of a kernel's body.
 
@@ -66,18 +60,18 @@ def insertion(source: SourceText, lines: Span, anchor: Span, *, after: bool) -> 
     place = whole_lines(source, anchor)
     if place is None:
         return None
-    ending = line_end(source)
-    text = source.slice(lines)
-    old = indentation(source, Span(_first_text(source, lines), lines.end))
-    new = indentation(source, anchor)
-    moved = [_reindented(line, old, new) for line in text.splitlines()]
-    written = ending.join(moved) + ending
+    old = indentation(source, Span(_first_text(source, lines), lines.end)).encode()
+    new = indentation(source, anchor).encode()
+    moved = source.data[lines.start : lines.end].splitlines(keepends=True)
+    written = b"".join(_reindented(line, old, new) for line in moved)
+    beside = _line_end(source.data[place.start : place.end])
     offset = place.end if after else place.start
-    if after and not source.data[: place.end].endswith((b"\n", b"\r")):
-        written = ending + written.removesuffix(
-            ending
-        )  # the last line of a text without a line end
-    return Edit(Span(offset, offset), written)
+    if after and not beside:  # the anchor is the last line of the text
+        ending = _line_end(written)
+        written = ending + written.removesuffix(ending)
+    elif not _line_end(written):
+        written += beside
+    return Edit(Span(offset, offset), written.decode("utf-8", errors="replace"))
 
 
 def _first_text(source: SourceText, lines: Span) -> int:
@@ -85,7 +79,11 @@ def _first_text(source: SourceText, lines: Span) -> int:
     return lines.start + len(data) - len(data.lstrip(b" \t"))
 
 
-def _reindented(line: str, old: str, new: str) -> str:
+def _line_end(line: bytes) -> bytes:
+    return line[len(line.rstrip(b"\r\n")) :]
+
+
+def _reindented(line: bytes, old: bytes, new: bytes) -> bytes:
     return new + line[len(old) :] if line.startswith(old) else line
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Const, is_host
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Branch, Inlined, Loop, Op, Operation, Other
+from tirx_lens.model.kernel import Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.model.queries import operations, statement_span, top_level, uses
+from tirx_lens.model.queries import bound_names, operations, statement_span, top_level, uses
 from tirx_lens.rules.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -136,6 +137,28 @@ def kernel(A: T.Buffer((64,), "float16")):
                 sched.init(bx)
             T.cuda.cta_sync()
         """),
+        # A name that is stored to again is no constant, in this block or in a function it calls.
+        in_kernel("""
+            word = T.alloc_buffer((1,), "uint64", scope="shared")
+            owner = 5
+            if bx > 1:
+                owner = 0
+            else:
+                owner = 1
+            if warp_id == owner:
+                T.ptx.mbarrier.init.shared.b64(word.ptr_to([0]), T.uint32(1))
+            T.cuda.cta_sync()
+        """),
+        # The leader of a Pipeline is the leader of its barriers.
+        in_kernel("""
+            tid = T.thread_id([256])
+            pool = T.SMEMPool()
+            pipe = Pipeline(pool, 2, full="tma", empty="mbar", leader=tid == 128)
+            pool.commit()
+            if wg_id == 1:
+                pipe.full.init(1)
+            T.cuda.cta_sync()
+        """),
         # How many threads there are is not known: silent.
         """\
 from tvm.script import tirx as T
@@ -235,6 +258,28 @@ def build(WARPGROUPS):
                 T.cuda.cta_sync()
             """)
         ),
+        # A leader that is nobody.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2, leader=wg_id == 7)
+                pool.commit()
+                full.init(1)  # <-
+                T.cuda.cta_sync()
+            """)
+        ),
+        # What it is given is bound beside it: nothing to move by machine.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                pool.commit()
+                if wg_id == 1:
+                    arrivals = T.meta_var(4)
+                    full.init(arrivals)  # <-
+                T.cuda.cta_sync()
+            """)
+        ),
         # A raw init that no thread reaches: there is no third warpgroup.
         Invalid(
             in_kernel("""
@@ -302,7 +347,14 @@ def build(WARPGROUPS):
             if guard.selective
         ]
         calls = [Related(call, "called from here") for call in reversed(operation.stack)]
-        if not who.possible & wanted:
+        if not wanted:
+            message = (
+                f"{what} runs on the thread that its `leader=` picks, and it picks none of the "
+                f"{shape.threads} threads: nobody initialises the barrier, and the first use of it "
+                "fails the launch"
+            )
+            yield self.finding(Severity.ERROR, message, operation.span, related=[*guards, *calls])
+        elif not who.possible & wanted:
             them = f"only {describe(who, shape)}" if who.possible else "no thread"
             executes = "whoever gets here" if raw else place(wanted & shape.cta(0), shape)
             message = (
@@ -394,10 +446,10 @@ def _move_up(view: KernelView, reached: Reached) -> Fix | None:
         and not any(isinstance(guard.branch, Loop) for guard in reached.guards)
     )
     lines = whole_lines(view.source, operation.statement)
-    if not movable or barrier is None or lines is None:
+    if not movable or barrier is None or lines is None or not _is_free(view, lines, barrier.name):
         return None
     made, branch = top_level(body, barrier.span), top_level(body, operation.statement)
-    if made is None or branch is None or not isinstance(_at(view, made), (Operation, Other)):
+    if made is None or branch is None or not isinstance(_at(view, made), (Operation, Bind, Other)):
         return None
     anchor, after = _place_for_init(view, made, branch)
     written = insertion(view.source, lines, anchor, after=after)
@@ -410,6 +462,13 @@ def _move_up(view: KernelView, reached: Reached) -> Fix | None:
         Applicability.SAFE if published else Applicability.UNSAFE,
         (written, removed),
     )
+
+
+def _is_free(view: KernelView, lines: Span, barrier: str) -> bool:
+    """Tell whether a statement uses no name that the kernel binds, but its barrier's."""
+    words = set(re.findall(r"[A-Za-z_]\w*", view.source.slice(lines).partition("#")[0]))
+    owner = barrier.partition(".")[0]
+    return owner in words and not (words - {owner}) & set(bound_names(view.kernel.body))
 
 
 def _place_for_init(view: KernelView, made: int, branch: int) -> tuple[Span, bool]:

@@ -11,7 +11,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.alignment import unmatched
-from tirx_lens.threads.contracts import Demand, contract_of
+from tirx_lens.threads.contracts import Demand, demand_of
 from tirx_lens.threads.describe import describe, place
 from tirx_lens.threads.participants import Pick
 
@@ -121,6 +121,65 @@ class CtaSyncDivergent(Rule):
                 if k == 0:
                     T.cuda.cta_sync()
         """),
+        # Branches that are not decided: whichever side runs, both warpgroups pass one.
+        in_kernel("""
+            for k in range(8):
+                if wg_id == 0:
+                    if k == 7:
+                        T.cuda.cta_sync()
+                    else:
+                        T.cuda.cta_sync()
+                else:
+                    T.cuda.cta_sync()
+            for k in range(8):
+                if wg_id == 0:
+                    if k == 3:
+                        T.cuda.cta_sync()
+                        continue
+                    T.cuda.cta_sync()
+                else:
+                    T.cuda.cta_sync()
+        """),
+        # Other spellings of the same barrier, and calls that may hold one.
+        in_kernel("""
+            if wg_id == 0:
+                T.ptx.bar.sync(0, 256)
+            else:
+                T.cuda.cta_sync()
+            if wg_id == 0:
+                T.ptx["barrier.cta.sync.aligned"](0)
+            else:
+                T.cuda.cta_sync()
+            if wg_id == 0:
+                T.cuda.func_call("meet", source_code="")
+            else:
+                T.cuda.cta_sync()
+        """),
+        "def meet():\n    return T.cuda.cta_sync()\n\n\n"
+        + in_kernel("""
+            if wg_id == 0:
+                meet()
+            else:
+                T.cuda.cta_sync()
+            task = make_task()
+            if wg_id == 0:
+                task.run()
+            else:
+                T.cuda.cta_sync()
+        """),
+        # As many on every way, counted out.
+        in_kernel("""
+            if wg_id == 0:
+                for k in T.unroll(4):
+                    T.cuda.cta_sync()
+            else:
+                T.cuda.cta_sync()
+                for k in range(1, 4):
+                    T.cuda.cta_sync()
+            if wg_id == 0:
+                for k in range(0):
+                    T.cuda.cta_sync()
+        """),
         # In a cluster, one CTA of two synchronises: all of that CTA's threads come.
         """\
 from tvm.script import tirx as T
@@ -181,7 +240,8 @@ def build(WARPGROUPS):
                 if wg_id == 0:
                     T.cuda.warpgroup_sync(10)
                     T.cuda.cta_sync()  # <-
-                else:
+                T.cuda.cta_sync()
+                if wg_id == 1:
                     for k in range(4):
                         T.cuda.cta_sync()  # <-
             """),
@@ -189,7 +249,8 @@ def build(WARPGROUPS):
                 if wg_id == 0:
                     T.cuda.warpgroup_sync(10)
                     T.cuda.warpgroup_sync(11)
-                else:
+                T.cuda.cta_sync()
+                if wg_id == 1:
                     for k in range(4):
                         T.cuda.warpgroup_sync(12)
             """),
@@ -303,9 +364,7 @@ def kernel(A: T.Buffer((64,), "float16")):
         if view.reach is None:
             return
         for demand in (Demand.WHOLE_CTA, Demand.WHOLE_CLUSTER):
-            syncs = [r for r in view.reach.reached if _demands(r) is demand]
-            per_cta = demand is Demand.WHOLE_CTA
-            found = list(unmatched(syncs, view.reach.shape, per_cta=per_cta))
+            found = list(unmatched(view.reach, demand))
             ids = _free_ids(view.reach, found) if found else {}
             for reached in found:
                 yield self._finding(view, view.reach, reached, ids)
@@ -314,7 +373,7 @@ def kernel(A: T.Buffer((64,), "float16")):
         self, view: KernelView, reach: ReachMap, reached: Reached, ids: dict[int, int]
     ) -> Finding:
         operation, shape = reached.operation, reach.shape
-        cluster = operation.op is Op.CLUSTER_SYNC
+        cluster = demand_of(operation, shape) is Demand.WHOLE_CLUSTER
         name = operation.name.rpartition(".")[2]
         unit = "cluster" if cluster else "CTA"
         total = shape.total if cluster else shape.threads
@@ -339,11 +398,6 @@ def kernel(A: T.Buffer((64,), "float16")):
             fix=_narrowed(view, reach, reached, ids),
             related=related,
         )
-
-
-def _demands(reached: Reached) -> Demand | None:
-    contract = contract_of(reached.operation.op)
-    return contract.demand if contract is not None else None
 
 
 def _advice(reached: Reached, reach: ReachMap) -> str:
@@ -400,8 +454,10 @@ def _narrowed(
         return None
     start = operation.span.start + len(callee.rstrip().encode()) - len("cta_sync")
     call = f"warpgroup_sync({ids[warpgroup]})"
+    # A call whose body is not known may use any id.
+    known = all(other.operation.op is not Op.OPAQUE for other in reach.reached)
     return Fix(
         f"Synchronise warpgroup {warpgroup} only: `{call}`",
-        Applicability.SAFE,
+        Applicability.SAFE if known else Applicability.UNSAFE,
         (Edit(Span(start, operation.span.end), call),),
     )

@@ -8,7 +8,12 @@ from tirx_lens.model.expr import Ref
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Block, Op, Operation, Statement
 from tirx_lens.model.objects import KernelObject, ObjectKind
-from tirx_lens.model.queries import enclosing_block, operations, statement_span
+from tirx_lens.model.queries import (
+    enclosing_block,
+    operations,
+    statement_span,
+    under_undecided_host_branch,
+)
 from tirx_lens.rules.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -116,6 +121,39 @@ class AllocAfterCommit(Rule):
             Bs = pool.alloc((128, 64), "float16")
             pool.commit()
         """),
+        # A function may commit again, or rewind; so may a store to the pool's own offset.
+        "def finish(pool):\n    pool.commit()\n\n\n"
+        + in_kernel("""
+            pool = T.SMEMPool()
+            pool.commit()
+            As = pool.alloc((128, 64), "float16")
+            finish(pool)
+            other = T.SMEMPool()
+            Bs = other.alloc((128, 64), "float16")
+            other.commit()
+            other.offset = 0
+            Cs = other.alloc((128, 64), "float16")
+        """),
+        # The host commits in one way or another: what follows may fit.
+        """\
+from tvm.script import tirx as T
+
+
+def build(BIG):
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float16")):
+        T.device_entry()
+        tid = T.thread_id([128])
+        pool = T.SMEMPool()
+        if BIG:
+            pool.commit(4096)
+        else:
+            pool.commit()
+        if BIG:
+            As = pool.alloc((64,), "float16")
+
+    return kernel
+""",
     )
 
     INVALID = (
@@ -155,6 +193,25 @@ class AllocAfterCommit(Rule):
                 T.cuda.cta_sync()
             """),
         ),
+        # Under a condition of the host: found, but the author moves it.
+        Invalid(
+            """\
+from tvm.script import tirx as T
+
+
+def build(EXTRA=True):
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float16")):
+        T.device_entry()
+        tid = T.thread_id([128])
+        pool = T.SMEMPool()
+        if EXTRA:
+            pool.commit()
+        As = pool.alloc((64,), "float16")  # <-
+
+    return kernel
+"""
+        ),
         # Inside a branch, inside a T.inline function: the pool grows when the line is read.
         Invalid(
             in_kernel("""
@@ -190,7 +247,7 @@ class AllocAfterCommit(Rule):
         """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
         program = list(operations(view.kernel.body))
         for pool in _pools(program):
-            commit, late = _after_commit(pool, program)
+            commit, late = _after_commit(pool, program, view.kernel.body)
             if commit is not None:
                 fix = _move_commit(view, commit, late[-1]) if late else None
                 for allocation in late:
@@ -227,9 +284,9 @@ def _pools(program: list[Operation]) -> Iterator[KernelObject]:
 
 
 def _after_commit(
-    pool: KernelObject, program: list[Operation]
+    pool: KernelObject, program: list[Operation], body: Block
 ) -> tuple[Operation | None, list[Operation]]:
-    """Return a pool's last commit and the allocations after it."""
+    """Return a pool's last commit and the allocations that surely come after it."""
     commit: Operation | None = None
     late: list[Operation] = []
     for operation in program:
@@ -238,11 +295,19 @@ def _after_commit(
         elif operation.receiver == pool and operation.op is Op.POOL_MOVE:
             if commit is not None:
                 break
+        elif operation.op is Op.OPAQUE and _is_given(operation, pool):
+            return None, []
         elif commit is not None and _allocates(operation, pool):
             late.append(operation)
-    if commit is not None and (commit.arguments or commit.keywords):
+    if commit is None or commit.arguments or commit.keywords:
         return None, []
-    return commit, late
+    undecided = under_undecided_host_branch(body, commit.statement)
+    return (None, []) if undecided else (commit, late)
+
+
+def _is_given(operation: Operation, pool: KernelObject) -> bool:
+    values = (*operation.arguments, *(value for _, value in operation.keywords))
+    return any(isinstance(value, Ref) and value.target == pool for value in values)
 
 
 def _allocates(operation: Operation, pool: KernelObject) -> bool:
@@ -263,7 +328,8 @@ def _move_commit(view: KernelView, commit: Operation, last: Operation) -> Fix | 
     lines = whole_lines(view.source, commit.statement)
     block = enclosing_block(body, commit.statement)
     outermost = last.stack[0] if last.stack else last.statement
-    if lines is None or block is None or commit.stack or commit.span != commit.statement:
+    alone = commit.span == commit.statement and not commit.stack
+    if lines is None or block is None or block is not body or not alone:
         return None
     for statement in _from(block, commit):
         span = statement_span(statement)

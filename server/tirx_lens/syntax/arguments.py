@@ -6,11 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Const, Expr
+from tirx_lens.model.expr import Const, Expr, Symbol
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -51,27 +51,31 @@ def commented_arguments(definition: Node) -> Mapping[str, Expr]:
 
 
 def called_arguments(
-    definition: Node, data: bytes, root: Node, reader: ExpressionReader
+    names: list[str], definition: Node, data: bytes, root: Node, reader: ExpressionReader
 ) -> Mapping[str, Expr]:
-    """Return the constant arguments of the first call of a builder in its own file.
+    """Return the constant arguments that the calls of a builder in its own file agree on.
 
-    Positional ones come by position under the keys `0`, `1`, ...
+    `names` are the builder's parameters, in order. One that two calls give different values, or
+    that a call gives a value which is not known, is a symbol, whatever its default.
     """
     name = field_of(definition, "name")
-    if name is None:
-        return {}
-    for matched in re.finditer(rb"(?<![\w.])" + re.escape(name.text or b"") + rb"\s*\(", data):
+    agreed: dict[str, Expr] = {}
+    for call in _calls(name.text or b"", data, root) if name is not None else ():
+        arguments = reader.arguments(field_of(call, "arguments"))
+        given = dict(zip(names, arguments.positional, strict=False))
+        given.update(arguments.keywords)
+        for key, value in given.items():
+            known = isinstance(value, Const) and agreed.get(key, value) == value
+            agreed[key] = value if known else Symbol(key)
+    return agreed
+
+
+def _calls(name: bytes, data: bytes, root: Node) -> Iterator[Node]:
+    for matched in re.finditer(rb"(?<![\w.])" + re.escape(name) + rb"\s*\(", data):
         node = root.descendant_for_byte_range(matched.start(), matched.start() + 1)
         call = node.parent if node is not None else None
-        if node is None or call is None or call.type != "call":
-            continue
-        arguments = reader.arguments(field_of(call, "arguments"))
-        given = {str(index): value for index, value in enumerate(arguments.positional)}
-        given.update(arguments.keywords)
-        known = {key: value for key, value in given.items() if isinstance(value, Const)}
-        if known and len(known) == len(given):
-            return known
-    return {}
+        if call is not None and call.type == "call":
+            yield call
 
 
 def _is_decorated(node: Node | None) -> bool:

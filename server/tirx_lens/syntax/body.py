@@ -20,6 +20,7 @@ from tirx_lens.model.expr import (
     is_host,
 )
 from tirx_lens.model.kernel import (
+    Bind,
     Block,
     Branch,
     Exit,
@@ -31,11 +32,13 @@ from tirx_lens.model.kernel import (
     Problem,
 )
 from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.scope import Function, Scope
 from tirx_lens.syntax.signature import bind_arguments
+from tirx_lens.syntax.stores import stored_again
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -60,11 +63,19 @@ _EXITS = {
 class BodyReader:
     """Reads one kernel's statements in program order. Use once."""
 
-    def __init__(self, scope: Scope, is_inline: Callable[[Node, Scope], bool]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        is_inline: Callable[[Node, Scope], bool],
+        stored_again: frozenset[str],
+    ) -> None:
+        """`stored_again` are the kernel's names that are given more than one value."""
         self.problems: list[Problem] = []
         self._at = KernelEffects(self._inline)
         self._reader = ExpressionReader(scope, self._at)
         self._is_inline = is_inline
+        self._stored_again = stored_again
+        self._bound: list[str] = []
         self._calling: list[int] = []
         self._depth = 0
         self._count = 0
@@ -80,6 +91,8 @@ class BodyReader:
         self._at.statements = []
         try:
             if node is not None and self._may_descend(node):
+                if is_damaged(node):
+                    self._cut(node, "a syntax error: statements may belong elsewhere")
                 self._depth += 1
                 with self._inner_scope() if scoped else _same_scope():
                     for child in children_of(node):
@@ -125,7 +138,10 @@ class BodyReader:
             case "assert_statement":
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
-        if len(self._at.statements) == before:
+        if self._bound:
+            self._at.statements.append(Bind(tuple(self._bound), span_of(node)))
+            self._bound = []
+        elif len(self._at.statements) == before:
             self._at.statements.append(Other(span_of(node)))
         self._at.statement = outer
 
@@ -146,15 +162,13 @@ class BodyReader:
             return
         first, rest = clauses[0], clauses[1:]
         if first.type == "else_clause":
-            self._splice(field_of(first, "body"), scoped=not host)
+            body = self.block(field_of(first, "body"), scoped=not host)
+            self._at.statements += body.statements
             return
         condition_node = field_of(first, "condition")
         condition = self._reader.read(condition_node)
         if isinstance(condition, Const):
-            if condition.value:
-                self._splice(field_of(first, "consequence"), scoped=False)
-            else:
-                self._clauses(rest, host=True)
+            self._chosen(first, rest, holds=bool(condition.value))
             return
         of_host = is_host(condition)
         scope = self._reader.scope
@@ -171,9 +185,16 @@ class BodyReader:
         where = span_of(condition_node) if condition_node is not None else span_of(first)
         self._at.statements.append(Branch(condition, where, then, orelse, span_of(first)))
 
-    def _splice(self, node: Node | None, *, scoped: bool) -> None:
-        """Read a block's statements into the current one."""
-        self._at.statements += self.block(node, scoped=scoped).statements
+    def _chosen(self, clause: Node, rest: list[Node], *, holds: bool) -> None:
+        """Read the side that the host chose; it stays a block, as it stands in the source."""
+        if holds:
+            chosen = self.block(field_of(clause, "consequence"), scoped=False)
+        else:
+            outer, self._at.statements = self._at.statements, []
+            self._clauses(rest, host=True)
+            chosen = Block(tuple(self._at.statements))
+            self._at.statements = outer
+        self._at.statements.append(Block(chosen.statements, span_of(clause)))
 
     def _merge(self, before: dict[str, Expr], other: dict[str, Expr]) -> None:
         """Join the bindings of the two sides of a host branch: what differs is not known."""
@@ -237,7 +258,7 @@ class BodyReader:
         body = self.block(field_of(node, "body"))
         for guard, where in reversed(guards):
             body = Block((Branch(guard, where, body, Block(), span_of(node)),))
-        self._at.statements.extend(body.statements)
+        self._at.statements.append(Block(body.statements, span_of(node)))
 
     def _function(self, node: Node) -> None:
         definition = field_of(node, "definition") if node.type == "decorated_definition" else node
@@ -246,6 +267,7 @@ class BodyReader:
             return
         scope = self._reader.scope
         inline = self._is_inline(node, scope)
+        self._bound.append(text_of(name))
         scope.bind(text_of(name), Function(text_of(name), definition, scope, inline))
 
     def _expression(self, node: Node) -> None:
@@ -265,39 +287,54 @@ class BodyReader:
         self._at.target = text_of(left) if left.type == "identifier" else ""
         value = self._reader.read(right) if right is not None else Unknown("no value yet")
         self._at.target = ""
+        if left.type == "attribute":
+            self._store_member(left)
+            return
         annotation = field_of(node, "type")
         if annotation is not None and left.type == "identifier":
             kind = self._reader.read(annotation)
             base = kind.base if isinstance(kind, Item) else kind
-            if not (isinstance(base, Path) and base.dotted == "T.let"):
-                value = Variable(text_of(left), left.start_byte)  # a scalar that may change
-        elif left.type == "identifier":
-            current = self._reader.scope.lookup(text_of(left))
-            if isinstance(current, Variable) or _is_buffer(current):
-                return  # a store to a scalar: it stays the variable it was
+            if isinstance(base, Path) and base.dotted == "T.let":
+                self._bound.append(text_of(left))
+                self._reader.scope.bind(text_of(left), value)  # it cannot be stored to
+                return
+            if right is None:
+                value = Variable(text_of(left), left.start_byte)
         self._bind(left, value)
 
     def _bind(self, target: Node, value: Expr) -> None:
         if target.type == "identifier":
-            self._reader.scope.bind(text_of(target), value)
+            name = text_of(target)
+            self._bound.append(name)
+            if name in self._stored_again and not _is_meta(value):
+                value = Variable(name, 0)  # what it holds depends on when one asks
+            self._reader.scope.bind(name, value)
         elif target.type in ("pattern_list", "tuple_pattern", "list_pattern", "tuple"):
             parts = children_of(target)
-            known = (
-                value.items
-                if isinstance(value, Sequence) and len(value.items) == len(parts)
-                else None
-            )
+            items = value.items if isinstance(value, Sequence) else ()
             for index, part in enumerate(parts):
-                self._bind(part, known[index] if known else Unknown("part of an unknown value"))
+                unknown = Unknown("part of an unknown value")
+                self._bind(part, items[index] if len(items) == len(parts) else unknown)
+
+    def _store_member(self, target: Node) -> None:
+        base = self._reader.read(field_of(target, "object"))
+        name = field_of(target, "attribute")
+        if isinstance(base, Ref) and name is not None:
+            self._at.store_member(base.target, text_of(name), span_of(target))
 
     def _store(self, target: Node | None) -> None:
         if target is not None and target.type == "identifier":
             name = text_of(target)
+            self._bound.append(name)
             if not isinstance(self._reader.scope.lookup(name), Variable):
                 self._reader.scope.bind(name, Variable(name, target.start_byte))
 
     def _inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
+        self._count += 1
+        if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
+            self._cut(function.node, "the kernel is too long once inlined")
+            return Unknown("too much to read", span=span)
         if function.node.id in self._calling or len(self._at.stack) >= _DEEPEST_INLINE:
             self.problems.append(Problem(span, f"`{function.name}` calls itself"))
             return Unknown("a recursive call", span=span)
@@ -305,6 +342,8 @@ class BodyReader:
         caller, statement, target = reader.scope, self._at.statement, self._at.target
         inner = function.scope.inner(host=False)
         bind_arguments(function, arguments, inner, reader)
+        outer_stored = self._stored_again
+        self._stored_again = outer_stored | stored_again(function.node)
         self._at.stack.append(span)
         self._calling.append(function.node.id)
         reader.scope, self._at.target = inner, ""
@@ -312,6 +351,7 @@ class BodyReader:
             body = self.block(field_of(function.node, "body"), scoped=False)
         finally:
             reader.scope, self._at.statement, self._at.target = caller, statement, target
+            self._stored_again = outer_stored
             self._calling.pop()
             self._at.stack.pop()
         self._at.statements.append(Inlined(function.name, body, statement or span))
@@ -339,8 +379,9 @@ def _callee_path(expr: Expr) -> str:
     return ""
 
 
-def _is_buffer(expr: Expr | None) -> bool:
-    return isinstance(expr, Ref) and expr.target.kind is ObjectKind.BUFFER
+def _is_meta(expr: Expr) -> bool:
+    """Tell whether a value is an object of the parser's, which a name can be bound to again."""
+    return isinstance(expr, (Ref, Path, Function, Sequence))
 
 
 def _role_guard(role: KernelObject) -> Expr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,8 +55,6 @@ _PASS_THROUGH = {f"T.{name}": 0 for name in (*_DTYPES, "meta_var", "likely", "ev
     "T.Cast": 1,
     "T.cast": 0,
     "T.filter": 1,  # the predicate decides which threads go on; the variable is for TVM's analysis
-    "int": 0,
-    "bool": 0,
 }
 _LOGIC = {
     "T.And": Operator.AND,
@@ -76,6 +75,7 @@ _LOGIC = {
     "T.shift_right": Operator.RIGHT_SHIFT,
 }
 _LONGEST_RANGE = 64
+_ROUNDED = {"int": int, "math.ceil": math.ceil, "math.floor": math.floor, "bool": bool}
 
 
 def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
@@ -98,6 +98,8 @@ def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
 
 
 def _host_call(name: str, given: tuple[Expr, ...]) -> Expr | None:
+    if name in _ROUNDED and len(given) == 1:
+        return _rounded(name, given[0])
     constants = [constant_int(value) for value in given]
     known = [value for value in constants if value is not None]
     if name == "range" and given and len(known) == len(given):
@@ -115,3 +117,13 @@ def _host_call(name: str, given: tuple[Expr, ...]) -> Expr | None:
     if name in ("tuple", "list") and len(given) == 1 and isinstance(given[0], Sequence):
         return given[0]
     return None
+
+
+def _rounded(name: str, value: Expr) -> Expr | None:
+    """Compute `int(...)` and its kin; of a value that is not known they keep what it is."""
+    if not isinstance(value, Const):
+        return value if name in ("int", "bool") else None
+    try:
+        return Const(_ROUNDED[name](value.value))  # type: ignore[operator]
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -17,9 +17,12 @@ from tirx_lens.model.expr import (
     Unknown,
 )
 from tirx_lens.model.kernel import Op, Operation, Statement
+from tirx_lens.model.objects import ObjectKind
 from tirx_lens.syntax import operations
+from tirx_lens.syntax.calls import Arguments
 from tirx_lens.syntax.names import LANG_CLASSES
 from tirx_lens.syntax.objects import ObjectTable
+from tirx_lens.syntax.opaque import is_opaque
 from tirx_lens.syntax.scope import Function
 from tirx_lens.syntax.tree import span_of
 
@@ -30,9 +33,15 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
-    from tirx_lens.syntax.calls import Arguments
 
 _ID_FUNCTIONS = {f"T.{kind.value}": kind for kind in IdKind}
+# Before 0.25 one function declared an id of several scopes, told apart by `parent=`.
+_BY_PARENT = {
+    (IdKind.CTA, "cluster"): IdKind.CTA_IN_CLUSTER,
+    (IdKind.WARP, "warpgroup"): IdKind.WARP_IN_WARPGROUP,
+    (IdKind.THREAD, "warpgroup"): IdKind.THREAD_IN_WARPGROUP,
+    (IdKind.THREAD, "warp"): IdKind.LANE,
+}
 _BUFFER_FUNCTIONS = ("T.alloc_", "T.decl_buffer", "T.match_buffer", "T.buffer", "T.local_scalar")
 
 
@@ -63,6 +72,8 @@ class KernelEffects:
             case Function(inline=True):
                 return self._inline(callee, arguments, span)
             case Function():
+                if is_opaque(callee):
+                    self._emit(Op.OPAQUE, callee.name, span, arguments)
                 return Unknown(f"a value that `{callee.name}` computes", span=span)
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
                 return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
@@ -71,7 +82,9 @@ class KernelEffects:
                 self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
                 return Ref(built, span=span)
             case Path(dotted=dotted):
-                if dotted.startswith(("T.", "Tx.")):
+                if is_opaque(callee):
+                    self._emit(Op.OPAQUE, dotted, span, arguments)
+                elif dotted.startswith(("T.", "Tx.")):
                     op = operations.of_call(dotted, arguments.positional)
                     self._emit(op, dotted, span, arguments)
                 if dotted.startswith(_BUFFER_FUNCTIONS):
@@ -84,10 +97,24 @@ class KernelEffects:
                     return Ref(made, span=span)
                 if method == "remote_view":
                     return Ref(target, span=span)
+            case _ if is_opaque(callee):
+                self._emit(Op.OPAQUE, _name_of(callee), span, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span)
 
+    def store_member(self, target: KernelObject, name: str, span: Span) -> None:
+        """Note a store to a member: a pool whose `offset` is set is rewound."""
+        if target.kind is ObjectKind.SMEM_POOL:
+            self._emit(Op.POOL_MOVE, name, span, Arguments(), receiver=target)
+
     def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
+        parent = arguments.get(1, "parent")
+        if isinstance(parent, Const) and isinstance(parent.value, str):
+            kind = _BY_PARENT.get((kind, parent.value), kind)
+        elif parent is not None or arguments.get(99, "preferred") is not None:
+            arguments = Arguments((Unknown("extents that the launch may choose"),))
         given = arguments.get(0, "extents")
+        if isinstance(given, Const) and isinstance(given.value, int):
+            given = Sequence((given,))
         extents = given.items if isinstance(given, Sequence) else ()
         if given is not None and not isinstance(given, Sequence) and not _is_none(given):
             extents = (Unknown("extents that are not a list"),)
@@ -122,3 +149,7 @@ class KernelEffects:
 
 def _is_none(expr: Expr) -> bool:
     return isinstance(expr, Const) and expr.value is None
+
+
+def _name_of(callee: Expr) -> str:
+    return callee.name if isinstance(callee, Member) else "a function"

@@ -21,8 +21,9 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
-from tirx_lens.syntax.fold import fold, select
+from tirx_lens.syntax.fold import fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
+from tirx_lens.syntax.scope import HostClass
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _DEEPEST = 120  # nesting of expressions; real code stays below 20
 _LONGEST_COMPREHENSION = 32
+_MOST_NODES = 300_000  # expression nodes of one kernel after inlining; real ones stay below 60,000
+_MOST_ITEMS = 1024
 _BUILTINS = frozenset(
     {"range", "min", "max", "len", "int", "abs", "tuple", "list", "bool", "print"}
 )
@@ -58,13 +61,20 @@ class ExpressionReader:
         self.scope = scope
         self._effects = effects
         self._depth = 0
+        self._nodes = 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether so much has been read that the rest is left unread."""
+        return self._nodes > _MOST_NODES
 
     def read(self, node: Node | None) -> Expr:
         """Return the value of a node; what cannot be read is `Unknown`, never an exception."""
         if node is None or node.is_missing:
             return Unknown("nothing here")
-        if self._depth >= _DEEPEST:
-            return Unknown("nested too deeply", span=span_of(node))
+        self._nodes += 1
+        if self._depth >= _DEEPEST or self.is_exhausted:
+            return Unknown("nested too deeply, or too much to read", span=span_of(node))
         self._depth += 1
         try:
             return self._read(node)
@@ -89,7 +99,10 @@ class ExpressionReader:
                 inner = children_of(node)
                 return self.read(inner[0]) if len(inner) == 1 else Unknown("syntax error")
             case "tuple" | "list" | "expression_list" | "pattern_list":
-                return Sequence(tuple(map(self.read, children_of(node))), span=span_of(node))
+                items = children_of(node)
+                if len(items) > _MOST_ITEMS:
+                    return Unknown("a literal that is too long", span=span_of(node))
+                return sequence(tuple(map(self.read, items)))
             case "attribute":
                 return self._attribute(node)
             case "subscript":
@@ -142,6 +155,8 @@ class ExpressionReader:
                 return Path(f"{dotted}.{canonical_opcode(name)}", span=span_of(node))
             case Path():
                 return names.member(base, name)
+            case HostClass(names=members) if name in members:
+                return members[name]
             case Ref(target=target):
                 known = self._effects.member(target, name)
                 if known is not None:

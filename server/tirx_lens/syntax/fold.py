@@ -5,12 +5,24 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tirx_lens.model.expr import Apply, Const, Expr, Operator, Select, Sequence
+from tirx_lens.model.expr import (
+    Apply,
+    Const,
+    Expr,
+    Operator,
+    Select,
+    Sequence,
+    Unknown,
+    weight_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGEST = 1 << 64  # keeps `9 ** 9 ** 9` from stopping the editor
+_LONGEST_TEXT = 4096
+_LONGEST_SEQUENCE = 1024
+_HEAVIEST = 400  # nodes of one expression; guards and indices of real kernels stay below 60
 
 _BINARY: dict[Operator, Callable[[Any, Any], object]] = {
     Operator.ADD: operator.add,
@@ -45,18 +57,10 @@ def compute(kind: Operator, left: object, right: object) -> object:
             if not (isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64):
                 return None
         elif kind not in (Operator.EQUAL, Operator.NOT_EQUAL) and not numbers:
-            joins = kind is Operator.ADD and isinstance(left, str) and isinstance(right, str)
-            if not joins:
-                return None
+            return _joined(left, right) if kind is Operator.ADD else None
         return _BINARY[kind](left, right)
     except (ArithmeticError, TypeError, ValueError, KeyError):
         return None
-
-
-def _power(left: object, right: object) -> object:
-    if isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64:
-        return left**right if abs(left) <= _LARGEST else None
-    return None
 
 
 def fold(kind: Operator, *operands: Expr) -> Expr:
@@ -69,17 +73,42 @@ def fold(kind: Operator, *operands: Expr) -> Expr:
     if kind is Operator.ADD:
         sequences = [operand for operand in operands if isinstance(operand, Sequence)]
         if len(sequences) == len(operands):
-            return Sequence(tuple(item for sequence in sequences for item in sequence.items))
+            return sequence(tuple(item for one in sequences for item in one.items))
     if kind in (Operator.AND, Operator.OR):
         return _fold_logic(kind, operands)
-    return Apply(kind, operands)
+    return _bounded(Apply(kind, operands, weight=weight_of(operands)))
 
 
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """Return the chosen side where the condition is constant."""
     if isinstance(condition, Const):
         return then if condition.value else otherwise
-    return Select(condition, then, otherwise)
+    parts = (condition, then, otherwise)
+    return _bounded(Select(condition, then, otherwise, weight=weight_of(parts)))
+
+
+def sequence(items: tuple[Expr, ...]) -> Expr:
+    """Make a tuple or list, unless it is longer than anything that tells about threads."""
+    if len(items) > _LONGEST_SEQUENCE:
+        return Unknown("a sequence that is too long")
+    return _bounded(Sequence(items, weight=weight_of(items)), _LONGEST_SEQUENCE * 4)
+
+
+def _bounded(expr: Expr, heaviest: int = _HEAVIEST) -> Expr:
+    """Give up on an expression that has grown too large: comparing it would take too long."""
+    return expr if expr.weight <= heaviest else Unknown("an expression that is too long")
+
+
+def _power(left: object, right: object) -> object:
+    if isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64:
+        return left**right if abs(left) <= _LARGEST else None
+    return None
+
+
+def _joined(left: object, right: object) -> object:
+    if not (isinstance(left, str) and isinstance(right, str)):
+        return None
+    return left + right if len(left) + len(right) <= _LONGEST_TEXT else None
 
 
 def _fold_constants(kind: Operator, values: list[int | float | str | bool | None]) -> Const | None:
@@ -108,9 +137,11 @@ def _fold_logic(kind: Operator, operands: tuple[Expr, ...]) -> Expr:
     for operand in operands:
         if isinstance(operand, Const):
             if bool(operand.value) is decides:
-                return Const(decides) if not kept else Apply(kind, (*kept, operand))
+                return Const(decides)
             continue
         kept.append(operand)
     if not kept:
         return Const(not decides)
-    return kept[0] if len(kept) == 1 else Apply(kind, tuple(kept))
+    if len(kept) == 1:
+        return kept[0]
+    return _bounded(Apply(kind, tuple(kept), weight=weight_of(tuple(kept))))

@@ -29,8 +29,9 @@ from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.parameters import kernel_parameter
-from tirx_lens.syntax.scope import Function, Scope
+from tirx_lens.syntax.scope import Function, HostClass, Scope
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
+from tirx_lens.syntax.stores import stored_again
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 _KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
 _DEEPEST_CALL = 6
+_DEEPEST_BLOCK = 40
+_MOST_CALLS = 500  # of host functions computed for one file
 _LOOPS = ("for_statement", "while_statement", "try_statement", "match_statement", "with_statement")
 _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 
@@ -55,6 +58,8 @@ class HostReader:
         self._reader = ExpressionReader(Scope(host=True), self)
         self._builder: str | None = None
         self._depth = 0
+        self._nesting = 0
+        self._computed = 0
         self._returned: Expr | None = None
 
     def read(self) -> tuple[Kernel, ...]:
@@ -65,8 +70,12 @@ class HostReader:
     # Statements
 
     def _statements(self, nodes: list[Node]) -> None:
+        if self._nesting >= _DEEPEST_BLOCK:
+            return
+        self._nesting += 1
         for node in nodes:
             self._statement(node)
+        self._nesting -= 1
 
     def _statement(self, node: Node) -> None:
         match node.type:
@@ -143,27 +152,24 @@ class HostReader:
             for index, part in enumerate(parts):
                 item = known[index] if len(known) == len(parts) else self._symbol(part)
                 self._bind(part, item)
+        elif target.type in ("subscript", "attribute"):  # what it is part of is not what it was
+            owner = field_of(target, "value") or field_of(target, "object")
+            if owner is not None and owner.type == "identifier":
+                self._reader.scope.bind(text_of(owner), self._symbol(owner))
 
     def _if(self, node: Node) -> None:
-        """Follow the side a constant condition takes, else both: names then become symbols."""
-        condition = self._reader.read(field_of(node, "condition"))
-        consequence = field_of(node, "consequence")
-        alternatives = node.children_by_field_name("alternative")
-        if isinstance(condition, Const):
+        """Follow the side that constant conditions choose, else all: names then become symbols."""
+        for clause in [node, *node.children_by_field_name("alternative")]:
+            if clause.type == "else_clause":
+                self._statements(_block(clause, "body"))
+                return
+            condition = self._reader.read(field_of(clause, "condition"))
+            if not isinstance(condition, Const):
+                self._uncertain(node)
+                return
             if condition.value:
-                self._statements(children_of(consequence) if consequence is not None else [])
-            else:
-                self._uncertain_all(alternatives, certain=len(alternatives) == 1)
-            return
-        self._uncertain(node)
-
-    def _uncertain_all(self, clauses: list[Node], *, certain: bool) -> None:
-        for clause in clauses:
-            body = field_of(clause, "body")
-            if certain and clause.type == "else_clause" and body is not None:
-                self._statements(children_of(body))
-            else:
-                self._uncertain(clause)
+                self._statements(_block(clause, "consequence"))
+                return
 
     def _uncertain(self, node: Node) -> None:
         """Read statements that may or may not run: the names they bind are symbols afterwards."""
@@ -202,14 +208,16 @@ class HostReader:
             return
         scope = self._reader.scope
         decorators = self._decorators(node, scope)
+        inline = "T.inline" in decorators
         if decorators & _KERNEL_DECORATORS:
             self._kernel(node, definition, name)
             scope.bind(text_of(name), Unknown("a kernel"))
             return
-        function = Function(text_of(name), definition, scope, inline="T.inline" in decorators)
-        scope.bind(text_of(name), function)
+        function = Function(text_of(name), definition, scope, inline)
+        plain = inline or node.type == "function_definition"
+        scope.bind(text_of(name), function if plain else Unknown("what a decorator returns"))
         body = self._data[definition.start_byte : definition.end_byte]
-        if not function.inline and (b"prim_func" in body or b".jit" in body):
+        if not inline and (b"prim_func" in body or b".jit" in body):
             self._follow_builder(function)
 
     def _decorators(self, node: Node, scope: Scope) -> frozenset[str]:
@@ -235,10 +243,11 @@ class HostReader:
         outer, outer_builder = self._reader.scope, self._builder
         given = commented_arguments(builder.node)
         if not given:
-            given = called_arguments(builder.node, self._data, self._root, self._reader)
+            order = [parameter.name for parameter in parameters_of(builder.node)]
+            given = called_arguments(order, builder.node, self._data, self._root, self._reader)
         inner = builder.scope.inner(host=True)
-        for position, parameter in enumerate(parameters_of(builder.node)):
-            value = given.get(parameter.name, given.get(str(position)))
+        for parameter in parameters_of(builder.node):
+            value = given.get(parameter.name)
             if value is None and parameter.default is not None:
                 value = self._value(parameter.default)
             inner.bind(parameter.name, value if value is not None else Symbol(parameter.name))
@@ -252,21 +261,27 @@ class HostReader:
             self._reader.scope, self._builder = outer, outer_builder
 
     def _class(self, node: Node) -> None:
+        """Read a class body: its constants can be named, and kernels may stand in it."""
         name, body = field_of(node, "name"), field_of(node, "body")
-        if name is not None:
-            self._reader.scope.bind(text_of(name), Unknown("a class of this file"))
-        text = self._data[node.start_byte : node.end_byte]
-        if body is not None and (b"prim_func" in text or b".jit" in text):
-            outer = self._reader.scope
-            self._reader.scope = outer.inner()
-            self._statements(children_of(body))
-            self._reader.scope = outer
+        if name is None or body is None:
+            return
+        outer = self._reader.scope
+        inner = outer.inner()
+        self._reader.scope = inner
+        self._statements(children_of(body))
+        self._reader.scope = outer
+        constants = {
+            key: value
+            for key, value in inner.names.items()
+            if isinstance(value, (Const, Symbol, Sequence, Apply))
+        }
+        outer.bind(text_of(name), HostClass(text_of(name), constants))
 
     def _kernel(self, node: Node, definition: Node, name: Node) -> None:
         scope = self._reader.scope.inner(host=False)
         for parameter in parameters_of(definition):
             scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
-        body = BodyReader(scope, self.is_inline)
+        body = BodyReader(scope, self.is_inline, stored_again(definition))
         block = body.block(field_of(definition, "body"), scoped=False)
         self.kernels.append(
             Kernel(
@@ -289,7 +304,9 @@ class HostReader:
 
     def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
         """Compute a call of a small function of this file; any other keeps its name."""
-        if isinstance(callee, Function) and not callee.inline and self._depth < _DEEPEST_CALL:
+        self._computed += 1
+        within = self._depth < _DEEPEST_CALL and self._computed <= _MOST_CALLS
+        if isinstance(callee, Function) and not callee.inline and within:
             return self._compute(callee, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span_of(node))
 
@@ -309,3 +326,8 @@ class HostReader:
         finally:
             self._depth -= 1
             self._reader.scope, self._returned = outer, outer_returned
+
+
+def _block(clause: Node, name: str) -> list[Node]:
+    body = field_of(clause, name)
+    return children_of(body) if body is not None else []

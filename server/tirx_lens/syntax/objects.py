@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Ref, Variable
 from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.syntax.calls import Arguments
 from tirx_lens.syntax.names import LANG_CLASSES
 
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
-    from tirx_lens.syntax.calls import Arguments
 
 _PIPELINE_TAGS = {
     "tma": ObjectKind.TMA_BARRIER,
@@ -48,9 +48,11 @@ class ObjectTable:
         if key not in self._pipeline_barriers:
             tag = pipeline.argument(99, side)
             kind = _PIPELINE_TAGS.get(str(tag.value)) if isinstance(tag, Const) else None
-            made = self._make(
-                kind or ObjectKind.MBARRIER, f"{pipeline.name}.{side}", pipeline.span, "", None
-            )
+            leader = pipeline.argument(99, "leader")
+            keywords = (("leader", leader),) if leader is not None else ()
+            given = Arguments(keywords=keywords)
+            name = f"{pipeline.name}.{side}"
+            made = self._make(kind or ObjectKind.MBARRIER, name, pipeline.span, "", given)
             self._pipeline_barriers[key] = made
         return self._pipeline_barriers[key]
 

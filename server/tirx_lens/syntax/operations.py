@@ -28,7 +28,8 @@ _PTX: dict[str, Op] = {
     "mbarrier.arrive": Op.BARRIER_ARRIVE,
     "bar": Op.NAMED_BARRIER,
     "barrier": Op.NAMED_BARRIER,
-    "barrier.cluster": Op.OTHER,  # split arrive and wait: its two halves may stand apart
+    "barrier.cluster.arrive": Op.CLUSTER_ARRIVE,
+    "barrier.cluster.wait": Op.OTHER,  # whoever waits has arrived: the arrivals are what counts
     "fence": Op.FENCE,
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -62,3 +62,11 @@ class Function(Expr):
     node: Node
     scope: Scope
     inline: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostClass(Expr):
+    """A class of the file, for the constants in its body: `Config.STAGES`."""
+
+    name: str
+    names: Mapping[str, Expr]

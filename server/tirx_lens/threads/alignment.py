@@ -2,90 +2,190 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
-from tirx_lens.model.expr import Call, constant_int
-from tirx_lens.model.kernel import Loop, LoopKind
+from tirx_lens.model.expr import Call, Expr, constant_int
+from tirx_lens.model.kernel import Loop, LoopKind, Op, Operation
+from tirx_lens.threads.contracts import Demand, demand_of
+from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tirx_lens.threads.reach import Reached
-    from tirx_lens.threads.shape import Shape
+    from tirx_lens.threads.reach import Question, Reached, ReachMap
 
-LoopKey: TypeAlias = "tuple[int | None, ...]"
+_MOST_QUESTIONS = 5  # undecided branches whose outcomes are tried in all combinations
+
+Times: TypeAlias = "tuple[tuple[Expr, ...], int]"
+"""How often a barrier is executed: a known number for each run of loops of unknown length."""
 
 
-def unmatched(syncs: Sequence[Reached], shape: Shape, *, per_cta: bool) -> Iterator[Reached]:
+def unmatched(reach: ReachMap, demand: Demand) -> Iterator[Reached]:
     """Yield the barriers that some of the threads they hold never match, in program order.
 
     A barrier that all threads reach is a meeting point. Between two of them, threads that pass the
-    same barriers form one way, and a barrier is matched when every other way has, at the same count
-    from the meeting point, one in loops of the same length; loops whose length is not known are
-    taken to run alike. Threads that have returned by then are not waited for. `per_cta` looks at
-    each CTA by itself, as the CTA-wide barrier does.
+    same barriers form one way, and ways must pass as many: counted out where loops have known
+    lengths, compared loop by loop where they have not. Nothing is said of ways with calls that may
+    hold barriers of their own, nor against ways in loops that cannot be compared. Where branches
+    are undecided, only what is unmatched however they come out is reported. Threads that have
+    returned are not waited for.
     """
-    groups = [shape.cta(rank) for rank in range(shape.ctas)] if per_cta else [shape.everyone]
-    bad: set[int] = set()
+    suspects = _unmatched_in(reach, demand)
+    if not suspects:
+        return
+    questions = {
+        asked
+        for reached in _barriers(reach, demand)
+        for guard in reached.guards
+        if (asked := question(guard, reach.conditions)) is not None
+    }
+    if questions:
+        if len(questions) > _MOST_QUESTIONS:
+            return
+        suspects = _in_every_run(reach, demand, suspects, sorted(questions, key=repr))
+    yield from (r for r in reach.reached if _key(r.operation) in suspects)
+
+
+def _in_every_run(
+    reach: ReachMap, demand: Demand, suspects: set[Key], questions: list[Question]
+) -> set[Key]:
+    """Keep what is unmatched in every run that executes it."""
+    executed: set[Key] = set()
+    for answers in product((True, False), repeat=len(questions)):
+        run = reach.assuming(dict(zip(questions, answers, strict=True)))
+        found = _unmatched_in(run, demand)
+        passed = {_key(r.operation) for r in run.reached if r.participants.typical}
+        executed |= passed & suspects
+        suspects = suspects - (passed - found)
+    return suspects & executed
+
+
+Key: TypeAlias = "tuple[object, ...]"
+
+
+def _key(operation: Operation) -> Key:
+    return (operation.span, operation.stack)
+
+
+def _barriers(reach: ReachMap, demand: Demand) -> list[Reached]:
+    """Return the operations that matter to barriers of one demand, opaque calls among them."""
+    return [
+        reached
+        for reached in reach.reached
+        if reached.operation.op is Op.OPAQUE or demand_of(reached.operation, reach.shape) is demand
+    ]
+
+
+def _unmatched_in(reach: ReachMap, demand: Demand) -> set[Key]:
+    shape = reach.shape
+    if demand is Demand.WHOLE_CTA:
+        groups = [shape.cta(rank) for rank in range(shape.ctas)]
+    else:
+        groups = [shape.everyone]
+    barriers = _barriers(reach, demand)
+    bad: set[Key] = set()
     for group in groups:
-        between: list[int] = []
-        for index, reached in enumerate(syncs):
-            if group & ~reached.returned & ~reached.participants.typical:
-                between.append(index)
+        between: list[Reached] = []
+        for reached in barriers:
+            missing = group & ~reached.returned & ~reached.participants.typical
+            if missing or reached.operation.op is Op.OPAQUE:
+                between.append(reached)
             else:
-                bad |= _unmatched_between(group, between, syncs)
+                bad |= _unmatched_between(group, between)
                 between = []
-        bad |= _unmatched_between(group, between, syncs)
-    yield from (syncs[index] for index in sorted(bad))
-
-
-def _unmatched_between(group: int, between: list[int], syncs: Sequence[Reached]) -> set[int]:
-    ways = _ways(group, between, syncs)
-    bad: set[int] = set()
-    for threads, passed in ways:
-        for position, index in enumerate(passed):
-            returned = syncs[index].returned
-            others = [way for crowd, way in ways if crowd != threads and crowd & ~returned]
-            if not all(_matches(syncs, index, way, position) for way in others):
-                bad.add(index)
+        bad |= _unmatched_between(group, between)
     return bad
 
 
-def _ways(group: int, between: list[int], syncs: Sequence[Reached]) -> list[tuple[int, list[int]]]:
-    """Part a group of threads by the barriers they pass, in order."""
-    ways: list[tuple[int, list[int]]] = [(group, [])]
-    for index in between:
-        come = syncs[index].participants.typical
-        parted: list[tuple[int, list[int]]] = []
-        for threads, passed in ways:
-            if threads & come:
-                parted.append((threads & come, [*passed, index]))
-            if threads & ~come:
-                parted.append((threads & ~come, passed))
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Threads that pass the same barriers, and those barriers in order."""
+
+    threads: int
+    passed: tuple[Reached, ...]
+
+    @property
+    def is_opaque(self) -> bool:
+        return any(reached.operation.op is Op.OPAQUE for reached in self.passed)
+
+    def barriers(self) -> Iterator[Reached]:
+        return (r for r in self.passed if r.operation.op is not Op.OPAQUE)
+
+
+def _unmatched_between(group: int, between: Sequence[Reached]) -> set[Key]:
+    if all(reached.operation.op is Op.OPAQUE for reached in between):
+        return set()
+    ways = _ways(group, between)
+    return {
+        _key(reached.operation)
+        for way in ways
+        for other in ways
+        if other is not way
+        for reached in _exceeding(way, other)
+    }
+
+
+def _ways(group: int, between: Sequence[Reached]) -> list[_Way]:
+    """Part a group of threads by the barriers they pass."""
+    ways = [_Way(group, ())]
+    for reached in between:
+        come = reached.participants.typical
+        parted: list[_Way] = []
+        for way in ways:
+            if way.threads & come:
+                parted.append(_Way(way.threads & come, (*way.passed, reached)))
+            if way.threads & ~come:
+                parted.append(_Way(way.threads & ~come, way.passed))
         ways = parted
     return ways
 
 
-def _matches(syncs: Sequence[Reached], index: int, way: list[int], position: int) -> bool:
-    if position >= len(way):
-        return False
-    mine, theirs = _loops(syncs[index]), _loops(syncs[way[position]])
-    return len(mine) == len(theirs) and all(
-        a is None or b is None or a == b for a, b in zip(mine, theirs, strict=True)
-    )
+def _exceeding(way: _Way, other: _Way) -> Iterator[Reached]:
+    """Yield the barriers of a way that another way surely does not match."""
+    if other.is_opaque:
+        return
+    theirs: Counter[tuple[Expr, ...]] = Counter()
+    for reached in other.barriers():
+        loops, times = _times(reached)
+        theirs[loops] += times
+    mine: Counter[tuple[Expr, ...]] = Counter()
+    for reached in way.barriers():
+        loops, times = _times(reached)
+        mine[loops] += times
+    comparable = not theirs or set(mine) == set(theirs)
+    if not comparable:
+        return
+    so_far: Counter[tuple[Expr, ...]] = Counter()
+    for reached in way.barriers():
+        loops, times = _times(reached)
+        so_far[loops] += times
+        if times and so_far[loops] > theirs[loops] and other.threads & ~reached.returned:
+            yield reached
 
 
-def _loops(reached: Reached) -> LoopKey:
-    return tuple(_length(loop) for loop in reached.loops)
+def _times(reached: Reached) -> Times:
+    """Return how often a barrier is executed: the loops of unknown length, and a known number."""
+    unknown: list[Expr] = []
+    times = 1
+    for loop in reached.loops:
+        length = _length(loop)
+        if length is None:
+            unknown.append(loop.control)
+        else:
+            times *= length
+    return tuple(unknown), times
 
 
 def _length(loop: Loop) -> int | None:
     """Return how often a loop runs; None when the text does not say."""
     control = loop.control
-    if loop.kind is LoopKind.WHILE or not isinstance(control, Call):
+    if loop.kind is LoopKind.WHILE or not isinstance(control, Call) or control.keywords:
         return None
     bounds = [constant_int(argument) for argument in control.arguments]
     known = [bound for bound in bounds if bound is not None]
     if len(known) != len(bounds) or not 1 <= len(known) <= 2:
         return None
-    return known[-1] - (known[0] if len(known) == 2 else 0)
+    return max(0, known[-1] - (known[0] if len(known) == 2 else 0))

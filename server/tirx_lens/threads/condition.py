@@ -111,6 +111,8 @@ class Conditions:
                 return Condition(everyone, 0) if value else Condition(0, everyone)
             case PerThread(values=values):
                 yes = int("".join("1" if value else "0" for value in reversed(values)), base=2)
+                if len(values) < self._shape.total:  # the same in every CTA
+                    yes *= self._shape.thread_zeros
                 return Condition(yes, everyone & ~yes)
             case Hidden(uniform=uniform):
                 unsure = Unsure.UNIFORM if uniform else Unsure.UNKNOWN

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
+
+if TYPE_CHECKING:
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.threads.shape import Shape
 
 
 class Demand(Enum):
@@ -30,6 +36,7 @@ class Contract:
 CONTRACTS: dict[Op, Contract] = {
     Op.CTA_SYNC: Contract(Demand.WHOLE_CTA, "PTX ISA, bar and barrier: barrier.cta.sync"),
     Op.CLUSTER_SYNC: Contract(Demand.WHOLE_CLUSTER, "PTX ISA, barrier.cluster"),
+    Op.CLUSTER_ARRIVE: Contract(Demand.WHOLE_CLUSTER, "PTX ISA, barrier.cluster.arrive"),
     Op.WARPGROUP_SYNC: Contract(Demand.WARPGROUP, "PTX ISA, bar.sync a, 128"),
     Op.NAMED_BARRIER: Contract(Demand.COUNTED, "PTX ISA, bar and barrier"),
     Op.BARRIER_INIT: Contract(Demand.THREAD_ZERO, "TVM, backend/cuda/lang/pipeline.py: MBarrier"),
@@ -37,6 +44,20 @@ CONTRACTS: dict[Op, Contract] = {
 }
 
 
-def contract_of(op: Op) -> Contract | None:
-    """Return what an operation demands, if it demands anything."""
-    return CONTRACTS.get(op)
+CTA_BARRIER = 0
+"""The id of the named barrier that the CTA-wide one is made of."""
+
+
+def demand_of(operation: Operation, shape: Shape) -> Demand | None:
+    """Return what an operation demands, if it demands anything.
+
+    `bar.sync 0` without a count, or with the count of all threads, is the CTA-wide barrier.
+    """
+    contract = CONTRACTS.get(operation.op)
+    if contract is None:
+        return None
+    if operation.op is Op.NAMED_BARRIER and constant_int(operation.argument(0, "a")) == CTA_BARRIER:
+        count = operation.argument(1, "b")
+        if count is None or constant_int(count) == shape.threads:
+            return Demand.WHOLE_CTA
+    return contract.demand

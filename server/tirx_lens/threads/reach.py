@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -17,15 +17,18 @@ from tirx_lens.model.kernel import (
     LoopKind,
     Operation,
 )
-from tirx_lens.threads.condition import Condition, Conditions
+from tirx_lens.threads.condition import Condition, Conditions, Unsure
 from tirx_lens.threads.participants import Participants, Pick, everyone
 from tirx_lens.threads.shape import Shape, shape_of
 from tirx_lens.threads.values import Evaluator, is_uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tirx_lens.model.span import Span
+
+    Compute: TypeAlias = Callable[[Operator, object, object], object]
+    Question: TypeAlias = Expr | Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +74,56 @@ class ReachMap:
     shape: Shape
     reached: tuple[Reached, ...]
     conditions: Conditions
+    compute: Compute
+
+    def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
+        """Return the map of a run in which undecided branches come out as `answers` say."""
+        return _follow(self.kernel, self.shape, self.compute, answers)
 
     def condition(self, expr: Expr) -> Condition:
         """Return how an expression of this kernel comes out as a condition, thread by thread."""
         return self.conditions.of(expr)
 
 
-def reach(kernel: Kernel, compute: Callable[[Operator, object, object], object]) -> ReachMap | None:
+def reach(kernel: Kernel, compute: Compute) -> ReachMap | None:
     """Follow every thread through a kernel; None when the text does not say how many there are.
 
     `compute` applies an operator to two plain values, as the host would.
     """
     shape = shape_of(kernel.scope_ids)
-    if shape is None:
+    return _follow(kernel, shape, compute, {}) if shape is not None else None
+
+
+def question(guard: Guard, conditions: Conditions) -> Question | None:
+    """Return what an undecided branch asks; None for loops and for guards that are decided.
+
+    Branches that ask the same of a value that does not change have the same answer.
+    """
+    if not isinstance(guard.branch, Branch):
         return None
-    walker = _Walker(shape, compute)
+    outcome = conditions.of(guard.branch.condition)
+    if not outcome.maybe or outcome.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
+        return None
+    return _question(guard.branch, outcome)
+
+
+def _question(branch: Branch, outcome: Condition) -> Question:
+    return branch.condition if outcome.unsure is Unsure.UNIFORM else branch.condition_span
+
+
+def _follow(
+    kernel: Kernel, shape: Shape, compute: Compute, answers: Mapping[Question, bool]
+) -> ReachMap:
+    walker = _Walker(shape, compute, answers)
     walker.block(kernel.body, everyone(shape))
-    return ReachMap(kernel, shape, tuple(walker.reached), walker.conditions)
+    return ReachMap(kernel, shape, tuple(walker.reached), walker.conditions, compute)
 
 
 class _Walker:
-    def __init__(self, shape: Shape, compute: Callable[[Operator, object, object], object]) -> None:
+    def __init__(self, shape: Shape, compute: Compute, answers: Mapping[Question, bool]) -> None:
         self.reached: list[Reached] = []
         self._shape = shape
+        self._answers = answers
         self._evaluator = Evaluator(shape, compute)
         self.conditions = Conditions(shape, self._evaluator)
         self._guards: list[Guard] = []
@@ -128,7 +158,7 @@ class _Walker:
         )
 
     def _branch(self, branch: Branch, coming: Participants) -> Participants:
-        condition = self.conditions.of(branch.condition)
+        condition = self._outcome(branch)
         ends = []
         sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
         for side, outcome, taken in sides:
@@ -141,6 +171,14 @@ class _Walker:
             if end != inside:
                 current = current.without(_gone(inside, end))
         return current
+
+    def _outcome(self, branch: Branch) -> Condition:
+        condition = self.conditions.of(branch.condition)
+        answer = self._answers.get(_question(branch, condition)) if self._answers else None
+        if answer is None or condition.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
+            return condition
+        yes = condition.yes | (condition.maybe if answer else 0)
+        return Condition(yes, self._shape.everyone & ~yes)
 
     def _loop(self, loop: Loop, coming: Participants) -> Participants:
         inside, selective = coming, False

@@ -40,7 +40,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class PerThread:
-    """A known value for each thread, by thread number."""
+    """A known value for each thread of the cluster, or of one CTA where all CTAs are alike."""
 
     values: tuple[Number, ...]
 
@@ -98,6 +98,8 @@ class Evaluator:
             case Call(callee=Member(base=Ref(target=target))) | Member(base=Ref(target=target)):
                 # Each thread keeps a tile scheduler of its own; all step through the same tiles.
                 return Hidden(target.kind is ObjectKind.SCHEDULER)
+            case Call(callee=Path(dotted="T.cuda.__shfl_sync"), arguments=(_, shuffled, lane, _)):
+                return self._shuffled(self.value(shuffled), constant_int(lane))
             case Call(callee=Path(dotted=dotted), arguments=arguments):
                 pure = not dotted.startswith(("T.cuda", "T.ptx"))
                 return Hidden(pure and all(is_uniform(self.value(a)) for a in arguments))
@@ -118,17 +120,20 @@ class Evaluator:
             if not self.shape.cluster_known or any(other != 1 for other in others):
                 return Hidden(uniform=True)
             span = 2 if scope_id.kind is IdKind.CTA_IN_PAIR else self.shape.ctas
-            return self._numbered(lambda cta, _: cta % span)
+            ranks = [cta % span for cta in range(self.shape.ctas)]
+            return _packed(tuple(rank for rank in ranks for _ in range(self.shape.threads)))
         if any(other != 1 for other in others):
             return Hidden(uniform=False)
-        numbering = _NUMBERING[scope_id.kind]
-        return self._numbered(lambda _, t: numbering(t))
+        return _packed(tuple(map(_NUMBERING[scope_id.kind], range(self.shape.threads))))
 
-    def _numbered(self, number: Callable[[int, int], int]) -> Value:
-        shape = self.shape
-        return _packed(
-            tuple(number(cta, t) for cta in range(shape.ctas) for t in range(shape.threads))
-        )
+    def _shuffled(self, value: Value, lane: int | None) -> Value:
+        """Return what each thread has after a whole warp took the value of one of its lanes."""
+        if not isinstance(value, PerThread) or lane is None or not 0 <= lane < WARP:
+            return value if isinstance(value, Same) else Hidden(uniform=False)
+        if self.shape.threads % WARP:
+            return Hidden(uniform=False)
+        column = value.values  # of whole warps, so that CTAs need no care of their own
+        return _packed(tuple(column[t // WARP * WARP + lane] for t in range(len(column))))
 
     def _apply(self, operator: Operator, operands: list[Value]) -> Value:
         if any(isinstance(operand, Hidden) for operand in operands):
@@ -144,7 +149,9 @@ class Evaluator:
         if all(isinstance(operand, Same) for operand in operands):
             result = compute(*(operand.value for operand in operands if isinstance(operand, Same)))
             return Same(result) if isinstance(result, (int, float, str)) else Hidden(uniform=True)
-        rows = tuple(zip(*map(self._column, operands), strict=True))
+        varying = [operand.values for operand in operands if isinstance(operand, PerThread)]
+        length = max(map(len, varying))
+        rows = tuple(zip(*(_column(operand, length) for operand in operands), strict=True))
         known: dict[tuple[Number, ...], Number] = {}
         for row in set(rows):
             result = compute(*row)
@@ -153,16 +160,17 @@ class Evaluator:
             known[row] = result
         return _packed(tuple(map(known.__getitem__, rows)))
 
-    def _column(self, value: Value) -> tuple[Number, ...]:
-        if isinstance(value, PerThread):
-            return value.values
-        return (value.value if isinstance(value, Same) else None,) * self.shape.total
-
     def _select(self, condition: Value, then: Value, otherwise: Value) -> Value:
         operands = (condition, then, otherwise)
         if any(isinstance(operand, Hidden) for operand in operands):
             return Hidden(all(is_uniform(operand) for operand in operands))
         return self._map(list(operands), lambda c, a, b: a if c else b)
+
+
+def _column(value: Value, length: int) -> tuple[Number, ...]:
+    if isinstance(value, PerThread):
+        return value.values * (length // len(value.values))
+    return (value.value if isinstance(value, Same) else None,) * length
 
 
 def _packed(values: tuple[Number, ...]) -> Value:

@@ -1,0 +1,66 @@
+"""Which names of a function are given a value more than once.
+
+A name of a TVMScript kernel that is stored to again is a variable: what it was bound to first says
+nothing of what it holds later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tirx_lens.syntax.signature import parameters_of
+from tirx_lens.syntax.tree import children_of, field_of, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_NAMES = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "expression_list")
+
+
+def stored_again(definition: Node) -> frozenset[str]:
+    """Return the names that a function, or one inside it, stores to after their first binding."""
+    own: Counter[str] = Counter()
+    inner: set[str] = set()
+    own.update(parameter.name for parameter in parameters_of(definition))
+    pending = children_of(definition)
+    while pending:
+        node = pending.pop()
+        if node.type == "function_definition":
+            names = _stores_below(node)
+            inner |= names - {parameter.name for parameter in parameters_of(node)}
+            continue
+        own.update(_targets(node))
+        pending.extend(children_of(node))
+    return frozenset(name for name, count in own.items() if count > 1 or name in inner)
+
+
+def _stores_below(definition: Node) -> set[str]:
+    found: set[str] = set()
+    pending = children_of(definition)
+    while pending:
+        node = pending.pop()
+        found.update(_targets(node))
+        pending.extend(children_of(node))
+    return found
+
+
+def _targets(node: Node) -> list[str]:
+    """Return the names a node stores to; an augmented store counts twice, for its first value."""
+    if node.type == "assignment":
+        return _names(field_of(node, "left"))
+    if node.type == "augmented_assignment":
+        return _names(field_of(node, "left")) * 2
+    if node.type == "named_expression":
+        return _names(field_of(node, "name"))
+    return []
+
+
+def _names(target: Node | None) -> list[str]:
+    if target is None:
+        return []
+    if target.type == "identifier":
+        return [text_of(target)]
+    if target.type in _NAMES:
+        return [name for part in children_of(target) for name in _names(part)]
+    return []
