@@ -83,3 +83,23 @@ scenario(
     await window.picture("4-debug-information");
   },
 );
+
+scenario(
+  "a server that does not start says why, in its own last words",
+  {
+    trust: "all",
+    files: { "broken.py": BROKEN, "server": "#!/bin/sh\necho 'the licence server is asleep' >&2\nexit 3\n" },
+    machineSettings: { "tirx-lens.path": "${workspaceFolder}/server" },
+  },
+  async (window) => {
+    await window.openFile("broken.py");
+    await window.notification(
+      "The TIRx Lens server did not start: it ended with exit code 3: the licence server is asleep",
+    );
+    await window.picture("1-not-started");
+    await window.command("Notifications: Clear All Notifications");
+    await window.command("TIRx Lens: Show Generated CUDA");
+    await window.notification("The TIRx Lens server is not running: it ended with exit code 3");
+    await window.picture("2-no-cuda");
+  },
+);

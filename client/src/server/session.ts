@@ -59,8 +59,7 @@ export class Session {
       await Promise.race([this.#startClient(), limit.expired]);
       this.#running = true;
     } catch (error) {
-      this.#stopping = true;
-      this.#process?.kill();
+      await this.stop();
       throw error;
     } finally {
       limit.clear();
