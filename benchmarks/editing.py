@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ BARRIER = "T.cuda.warpgroup_sync("
 # An error to each of the three: a barrier that hangs, and a name that nothing binds.
 BROKEN = "T.cuda.cta_sync(); no_such_name"
 MARKS = ("cta_sync", "no_such_name")
+LIMIT = 60  # seconds that one session may last
 PUBLISH = "textDocument/publishDiagnostics"
 
 
@@ -50,6 +52,9 @@ class Client:
             env=environment,
         )
         self.last_id = 0
+        # A server that stops answering is an error of the run, not a wait without end.
+        self.watchdog = threading.Timer(LIMIT, self.process.kill)
+        self.watchdog.start()
 
     def send(self, **message: object) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -63,7 +68,8 @@ class Client:
             if name.lower() == b"content-length":
                 length = int(value)
         if not length:
-            raise EOFError("the server ended")
+            self.watchdog.cancel()
+            raise EOFError(f"{self.process.args} ended, or did not answer for {LIMIT} s")
         message = json.loads(self.process.stdout.read(length))
         if "method" in message and "id" in message:  # a request of the server's
             self.answer(message)
@@ -119,6 +125,7 @@ class Client:
     def stop(self) -> None:
         self.request("shutdown", None)
         self.send(method="exit")
+        self.watchdog.cancel()
         self.process.stdin.close()
         try:
             self.process.wait(10)
