@@ -356,7 +356,7 @@ def build(WARPGROUPS):
             yield self.finding(Severity.ERROR, message, operation.span, related=[*guards, *calls])
         elif not who.possible & wanted:
             them = f"only {describe(who, shape)}" if who.possible else "no thread"
-            executes = "whoever gets here" if raw else place(wanted & shape.cta(0), shape)
+            executes = "whoever gets here" if raw else place(wanted, shape)
             message = (
                 f"{what} runs on {executes}, but {them} can get here: nobody initialises the "
                 "barrier, and the first use of it fails the launch. Initialise it at the top "
@@ -377,7 +377,7 @@ def build(WARPGROUPS):
                 else f"which is inside this guard ({describe(who, shape)})"
             )
             message = (
-                f"{what} runs on {place(wanted & shape.cta(0), shape)} alone, {inside}: it belongs "
+                f"{what} runs on {place(wanted, shape)} alone, {inside}: it belongs "
                 "at the top level, before the first role branch"
             )
             yield self.finding(
@@ -395,8 +395,9 @@ def _initialised(operation: Operation) -> str | None:
         return f"`{operation.receiver.name}.init`"
     if operation.op is Op.MBARRIER_INIT:
         return "this `mbarrier.init`"
-    if operation.created is not None and operation.created.kind is ObjectKind.PIPELINE:
-        return f"the barrier init inside `{operation.created.name}`"
+    made = operation.created
+    if made is not None and made.kind is ObjectKind.PIPELINE and made.argument(99, "full"):
+        return f"the barrier init inside `{made.name}`"
     return None
 
 
@@ -427,6 +428,8 @@ def _is_guarded(reached: Reached, reach: ReachMap) -> bool:
     if reached.participants.pick is not Pick.ALL:
         return True
     inside = reached.participants.possible
+    if inside == reach.shape.thread_zeros:  # the author says as much as the wrapper does
+        return False
     return any(
         inside & reach.shape.cta(rank) not in (0, reach.shape.cta(rank))
         for rank in range(reach.shape.ctas)

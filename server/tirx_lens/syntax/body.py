@@ -38,7 +38,7 @@ from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.scope import Function, Scope
 from tirx_lens.syntax.signature import bind_arguments
-from tirx_lens.syntax.stores import stored_again
+from tirx_lens.syntax.stores import names_stored_by, stored_again
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _DEEPEST_INLINE = 12
 _DEEPEST_BLOCK = 40
 _MOST_ALTERNATIVES = 64
+DAMAGED = "a syntax error: statements may belong elsewhere"
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
 _EXITS = {
     "return_statement": ExitKind.RETURN,
@@ -85,14 +86,18 @@ class BodyReader:
         """The scope ids declared so far, in order."""
         return tuple(self._at.scope_ids)
 
+    def kernel(self, definition: Node) -> Block:
+        """Read the body of a kernel."""
+        if is_damaged(definition):
+            self._cut(definition, DAMAGED)
+        return self.block(field_of(definition, "body"), scoped=False)
+
     def block(self, node: Node | None, *, scoped: bool = True) -> Block:
         """Read a block of statements, in a scope of its own unless the host chose it."""
         outer = self._at.statements
         self._at.statements = []
         try:
             if node is not None and self._may_descend(node):
-                if is_damaged(node):
-                    self._cut(node, "a syntax error: statements may belong elsewhere")
                 self._depth += 1
                 with self._inner_scope() if scoped else _same_scope():
                     for child in children_of(node):
@@ -119,6 +124,8 @@ class BodyReader:
         before = len(self._at.statements)
         outer, self._at.statement = self._at.statement, span_of(node)
         match node.type:
+            case "expression_statement" | "return_statement" if node.has_error:
+                self._half_typed(node)
             case "if_statement":
                 self._if(node)
             case "for_statement":
@@ -134,7 +141,7 @@ class BodyReader:
             case "return_statement" | "break_statement" | "continue_statement":
                 self._at.statements.append(Exit(_EXITS[node.type], span_of(node)))
             case "ERROR":
-                self.problems.append(Problem(span_of(node), "syntax error"))
+                self._half_typed(node)
             case "assert_statement":
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
@@ -144,6 +151,14 @@ class BodyReader:
         elif len(self._at.statements) == before:
             self._at.statements.append(Other(span_of(node)))
         self._at.statement = outer
+
+    def _half_typed(self, node: Node) -> None:
+        """Take a line with a syntax error for a call of anything, and its names for unknown."""
+        self.problems.append(Problem(span_of(node), "syntax error"))
+        self._at.note_opaque("half-typed", span_of(node))
+        for name in sorted(names_stored_by(node)):
+            self._bound.append(name)
+            self._reader.scope.bind(name, Unknown("half-typed"))
 
     def _if(self, node: Node) -> None:
         clauses = node.children_by_field_name("alternative")
@@ -332,6 +347,8 @@ class BodyReader:
     def _inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
         self._count += 1
+        if is_damaged(function.node):
+            self._cut(function.node, DAMAGED)
         if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
             self._cut(function.node, "the kernel is too long once inlined")
             return Unknown("too much to read", span=span)

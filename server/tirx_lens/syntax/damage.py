@@ -39,15 +39,24 @@ _KEYWORDS = (
 )
 
 
-def is_damaged(block: Node) -> bool:
-    """Tell whether statements of a block may not be the ones its author means.
+def is_damaged(definition: Node) -> bool:
+    """Tell whether statements of a function may not be where its author means them.
 
     tree-sitter mends errors by guessing: it may drop the header of an `if`, or take what follows an
     unclosed bracket into the block above. The signs are statements that do not stand in one column,
     an error that is more than part of one line, and a damaged header.
     """
-    if not block.has_error:
-        return False
+    pending = [definition]
+    while pending:
+        node = pending.pop()
+        if node.has_error:
+            if node.type == "block" and _is_damaged_block(node):
+                return True
+            pending.extend(node.children)
+    return False
+
+
+def _is_damaged_block(block: Node) -> bool:
     columns: set[int] = set()
     row = -1
     for statement in children_of(block):

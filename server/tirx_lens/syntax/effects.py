@@ -72,7 +72,7 @@ class KernelEffects:
             case Function(inline=True):
                 return self._inline(callee, arguments, span)
             case Function():
-                if is_opaque(callee):
+                if is_opaque(callee) or any(isinstance(a, Ref) for a in arguments.positional):
                     self._emit(Op.OPAQUE, callee.name, span, arguments)
                 return Unknown(f"a value that `{callee.name}` computes", span=span)
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
@@ -100,6 +100,10 @@ class KernelEffects:
             case _ if is_opaque(callee):
                 self._emit(Op.OPAQUE, _name_of(callee), span, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span)
+
+    def note_opaque(self, name: str, span: Span) -> None:
+        """Note a place that may execute anything."""
+        self._emit(Op.OPAQUE, name, span, Arguments())
 
     def store_member(self, target: KernelObject, name: str, span: Span) -> None:
         """Note a store to a member: a pool whose `offset` is set is rewound."""

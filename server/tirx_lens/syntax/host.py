@@ -282,7 +282,7 @@ class HostReader:
         for parameter in parameters_of(definition):
             scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
         body = BodyReader(scope, self.is_inline, stored_again(definition))
-        block = body.block(field_of(definition, "body"), scoped=False)
+        block = body.kernel(definition)
         self.kernels.append(
             Kernel(
                 name=text_of(name),

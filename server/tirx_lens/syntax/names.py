@@ -79,6 +79,8 @@ def member(path: Path, name: str) -> Path:
     dotted = f"{path.dotted}.{name}"
     if dotted == "T.tile":
         dotted = "Tx"
+    elif dotted == "T.ptxd":  # the same instructions, handed to the enclosing frame
+        dotted = "T.ptx"
     elif path.dotted in ("T", "tvm.backend.cuda.lang") and name in LANG_CLASSES:
         dotted = f"lang.{name}"
     elif path.dotted.startswith(_PACKAGES):

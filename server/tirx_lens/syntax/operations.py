@@ -78,7 +78,7 @@ def of_method(kind: ObjectKind, method: str) -> Op:
     if kind in BARRIERS:
         return _BARRIER_METHODS.get(method, Op.OTHER)
     if kind is ObjectKind.SMEM_POOL:
-        if method.startswith("alloc"):
+        if method == "alloc" or method.startswith("alloc_"):
             return Op.POOL_ALLOC
         return _POOL_METHODS.get(method, Op.OTHER)
     return Op.OTHER

@@ -27,7 +27,7 @@ def stored_again(definition: Node) -> frozenset[str]:
     while pending:
         node = pending.pop()
         if node.type == "function_definition":
-            names = _stores_below(node)
+            names = names_stored_by(node)
             inner |= names - {parameter.name for parameter in parameters_of(node)}
             continue
         own.update(_targets(node))
@@ -35,13 +35,14 @@ def stored_again(definition: Node) -> frozenset[str]:
     return frozenset(name for name, count in own.items() if count > 1 or name in inner)
 
 
-def _stores_below(definition: Node) -> set[str]:
+def names_stored_by(node: Node) -> set[str]:
+    """Return the names that anything below a node stores to."""
     found: set[str] = set()
-    pending = children_of(definition)
+    pending = children_of(node)
     while pending:
-        node = pending.pop()
-        found.update(_targets(node))
-        pending.extend(children_of(node))
+        below = pending.pop()
+        found.update(_targets(below))
+        pending.extend(children_of(below))
     return found
 
 
