@@ -99,7 +99,8 @@ scenario(
     await window.picture("1-not-started");
     await window.command("Notifications: Clear All Notifications");
     await window.command("TIRx Lens: Show Generated CUDA");
-    await window.notification("The TIRx Lens server is not running: it ended with exit code 3");
+    const refusal = await window.notification("The TIRx Lens server is not running: it ended with exit code 3");
+    await refusal.locator(".monaco-button", { hasText: "Restart Server" }).waitFor();
     await window.picture("2-no-cuda");
   },
 );

@@ -213,6 +213,9 @@ export class CudaGenerator implements vscode.Disposable {
         },
       });
     }
+    if (this.supervisor.life.kind === "stopped") {
+      buttons.push(command("Restart Server", "tirx-lens.restart"));
+    }
     if (this.supervisor.status?.state === "failed") {
       buttons.push(openMachineSettings("tirx-lens.interpreter"));
     }
