@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import Callable, Sequence
 
     from tirx_lens.compile.request import BuildRequest
@@ -27,37 +25,8 @@ class Compiler(Protocol):
 
 def local_compiler(command: Sequence[str]) -> Compiler:
     """Make the compiler that runs an interpreter of this machine: a program and its arguments."""
-    from tirx_lens.compile import local, service
-    from tirx_lens.compile.launcher import LaunchError
+    from tirx_lens.compile.local import LocalLauncher
+    from tirx_lens.compile.service import Compiler as Service
 
     program, *arguments = command
-    if not arguments:
-        return service.Compiler(local.LocalLauncher(program))
-
-    class WithArguments(local.LocalLauncher):
-        """Runs an interpreter by way of another program, as `py -3.11` or `uv run python`."""
-
-        @property
-        def name(self) -> str:
-            """The whole command."""
-            return " ".join(command)
-
-        async def start(self, bootstrap: str) -> Process:
-            """Start it. Raises LaunchError where the program is missing or cannot be run."""
-            try:
-                return await asyncio.create_subprocess_exec(
-                    *command,
-                    "-c",
-                    bootstrap,
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.PIPE,
-                    start_new_session=True,
-                    limit=1 << 20,
-                )
-            except OSError as error:
-                raise LaunchError(
-                    f"{self.name} cannot be run ({error.strerror}): {local.ADVICE}"
-                ) from error
-
-    return service.Compiler(WithArguments(program))
+    return Service(LocalLauncher(program, arguments))
