@@ -158,6 +158,15 @@ class Item(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Slice(Expr):
+    """`start:stop:step` in an index; a part left out is None."""
+
+    start: Expr | None
+    stop: Expr | None
+    step: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Expr):
     """A call whose value is not known."""
 

@@ -1,24 +1,36 @@
-"""All rules, by code. A new rule is one more module here and one more line below."""
+"""All rules, by code: one a module `txNNN_name.py` of this package, found by their names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+import pkgutil
+import re
 
-from tirx_lens.rules.tx101_barrier_init_unreachable import BarrierInitUnreachable
-from tirx_lens.rules.tx102_cta_sync_divergent import CtaSyncDivergent
-from tirx_lens.rules.tx201_alloc_after_commit import AllocAfterCommit
+import tirx_lens.rules
+from tirx_lens.rules.rule import Rule
 
-if TYPE_CHECKING:
-    from tirx_lens.rules.rule import Rule
+_MODULE = re.compile(r"tx\d{3}_\w+")
 
-RULES: tuple[type[Rule], ...] = (
-    BarrierInitUnreachable,
-    CtaSyncDivergent,
-    AllocAfterCommit,
-)
+
+def _find_rules() -> tuple[type[Rule], ...]:
+    found: list[type[Rule]] = []
+    for module in pkgutil.iter_modules(tirx_lens.rules.__path__):
+        if _MODULE.fullmatch(module.name):
+            loaded = importlib.import_module(f"tirx_lens.rules.{module.name}")
+            found += [
+                value
+                for value in vars(loaded).values()
+                if isinstance(value, type)
+                and issubclass(value, Rule)
+                and value.__module__ == loaded.__name__
+            ]
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+RULES = _find_rules()
 
 
 def rule_by_code(code: str) -> type[Rule] | None:
     """Return a rule by its code or its name, in any case."""
     wanted = code.lower()
-    return next((r for r in RULES if wanted in (r.code.lower(), r.name)), None)
+    return next((rule for rule in RULES if wanted in (rule.code.lower(), rule.name)), None)

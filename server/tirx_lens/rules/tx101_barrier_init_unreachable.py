@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Const, is_host
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Bind, Branch, Inlined, Loop, Op, Operation, Other
+from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import bound_names, operations, statement_span, top_level, uses
 from tirx_lens.rules.edits import insertion, removal, whole_lines
@@ -487,7 +487,7 @@ def _place_for_init(view: KernelView, made: int, branch: int) -> tuple[Span, boo
         if isinstance(statement, Operation):
             if statement.op is Op.BARRIER_INIT:
                 last_init = index
-            if statement.op in (*_SYNCS, Op.FENCE):
+            if statement.op in _SYNCS or statement.op in FENCES:
                 break
         elif isinstance(statement, (Branch, Loop, Inlined)):
             break

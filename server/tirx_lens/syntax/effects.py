@@ -42,7 +42,14 @@ _BY_PARENT = {
     (IdKind.THREAD, "warpgroup"): IdKind.THREAD_IN_WARPGROUP,
     (IdKind.THREAD, "warp"): IdKind.LANE,
 }
-_BUFFER_FUNCTIONS = ("T.alloc_", "T.decl_buffer", "T.match_buffer", "T.buffer", "T.local_scalar")
+_BUFFER_FUNCTIONS = (
+    "T.alloc_",
+    "T.decl_buffer",
+    "T.match_buffer",
+    "T.buffer",
+    "T.local_scalar",
+    "T.wg_reg_tile",
+)
 
 
 class KernelEffects:
@@ -88,10 +95,15 @@ class KernelEffects:
                     op = operations.of_call(dotted, arguments.positional)
                     self._emit(op, dotted, span, arguments)
                 if dotted.startswith(_BUFFER_FUNCTIONS):
-                    return Ref(self._objects.buffer(self.target, span), span=span)
+                    declared = self._objects.buffer(self.target, span, dotted, arguments)
+                    return Ref(declared, span=span)
             case Member(base=Ref(target=target), name=method):
                 op = operations.of_method(target.kind, method)
-                made = self._objects.buffer(self.target, span) if op is Op.POOL_ALLOC else None
+                made = None
+                if op is Op.POOL_ALLOC:
+                    made = self._objects.buffer(self.target, span, method, arguments)
+                elif target.kind is ObjectKind.TMEM_POOL and method.startswith("alloc"):
+                    made = self._objects.buffer(self.target, span, f"tmem.{method}", arguments)
                 self._emit(op, method, span, arguments, receiver=target, created=made)
                 if made is not None:
                     return Ref(made, span=span)

@@ -17,6 +17,7 @@ from tirx_lens.model.expr import (
     Path,
     Ref,
     Sequence,
+    Slice,
     Unknown,
 )
 from tirx_lens.syntax import literals, names
@@ -121,6 +122,8 @@ class ExpressionReader:
                 return self._conditional(node)
             case "named_expression":
                 return self._named(node)
+            case "slice":
+                return self._slice(node)
             case "list_comprehension":
                 return self._comprehension(node)
             case _:
@@ -174,6 +177,16 @@ class ExpressionReader:
                 if -len(items) <= position < len(items):
                     return items[position]
         return Item(base, index, span=span_of(node))
+
+    def _slice(self, node: Node) -> Expr:
+        parts: list[Expr | None] = [None]
+        for child in node.children:
+            if child.type == ":":
+                parts.append(None)
+            elif child.is_named and child.type != "comment":
+                parts[-1] = self.read(child)
+        start, stop, step, *_ = (*parts, None, None)
+        return Slice(start, stop, step, span=span_of(node))
 
     def _call(self, node: Node) -> Expr:
         callee = self.read(field_of(node, "function"))

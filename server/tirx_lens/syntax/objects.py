@@ -31,9 +31,9 @@ class ObjectTable:
         """Make the object that a class of `lang` constructs, bound to `name`."""
         return self._make(LANG_CLASSES[class_name], name or class_name, span, class_name, given)
 
-    def buffer(self, name: str, span: Span) -> KernelObject:
-        """Make a buffer."""
-        return self._make(ObjectKind.BUFFER, name or "buffer", span, "", None)
+    def buffer(self, name: str, span: Span, maker: str, given: Arguments) -> KernelObject:
+        """Make the buffer that `maker` allocates or declares: `alloc`, `T.decl_buffer`."""
+        return self._make(ObjectKind.BUFFER, name or "buffer", span, maker, given)
 
     def member(self, target: KernelObject, name: str) -> Expr | None:
         """Return a member of an object, if its meaning is known."""

@@ -11,6 +11,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 
 _CALLS: dict[str, Op] = {
+    "T.cuda.warp_sync": Op.WARP_SYNC,
     "T.cuda.cta_sync": Op.CTA_SYNC,
     "T.cuda.syncthreads_and": Op.CTA_SYNC,
     "T.cuda.syncthreads_or": Op.CTA_SYNC,
@@ -31,6 +32,30 @@ _PTX: dict[str, Op] = {
     "barrier.cluster.arrive": Op.CLUSTER_ARRIVE,
     "barrier.cluster.wait": Op.OTHER,  # whoever waits has arrived: the arrivals are what counts
     "fence": Op.FENCE,
+    "fence.mbarrier_init": Op.FENCE_MBARRIER_INIT,
+    "fence.proxy.async": Op.FENCE_PROXY_ASYNC,
+    "cp.async.bulk.commit_group": Op.BULK_COMMIT,
+    "cp.async.bulk.wait_group": Op.BULK_WAIT,
+    "tcgen05.alloc": Op.TMEM_ALLOC,
+    "tcgen05.dealloc": Op.TMEM_DEALLOC,
+    "tcgen05.relinquish_alloc_permit": Op.TMEM_RELINQUISH,
+    "tcgen05.commit": Op.TCGEN05_COMMIT,
+    "tcgen05.wait.ld": Op.TMEM_WAIT_LOAD,
+    "tcgen05.wait::ld": Op.TMEM_WAIT_LOAD,
+    "tcgen05.wait.st": Op.TMEM_WAIT_STORE,
+    "tcgen05.wait::st": Op.TMEM_WAIT_STORE,
+    "tcgen05.fence.after_thread_sync": Op.FENCE_AFTER_THREAD_SYNC,
+    "tcgen05.fence::after_thread_sync": Op.FENCE_AFTER_THREAD_SYNC,
+    "tcgen05.fence.before_thread_sync": Op.FENCE_BEFORE_THREAD_SYNC,
+    "tcgen05.fence::before_thread_sync": Op.FENCE_BEFORE_THREAD_SYNC,
+    "setmaxnreg": Op.SETMAXNREG,
+}
+
+# The last word of a tile operation, `Tx.wg.copy_async`; others are `TILE_OP`.
+_TILE: dict[str, Op] = {
+    "copy": Op.COPY,
+    "copy_async": Op.COPY_ASYNC,
+    "gemm_async": Op.GEMM_ASYNC,
 }
 
 _BARRIER_METHODS = {
@@ -60,6 +85,8 @@ def of_call(name: str, arguments: tuple[Expr, ...]) -> Op:
     """Classify a call of one of TVM's functions by its canonical name."""
     if name in _CALLS:
         return _CALLS[name]
+    if name.startswith("Tx."):
+        return _TILE.get(name.rpartition(".")[2], Op.TILE_OP)
     if name.startswith("T.ptx."):
         words = name[len("T.ptx.") :].split(".")
         for length in range(len(words), 0, -1):
@@ -77,6 +104,10 @@ def of_method(kind: ObjectKind, method: str) -> Op:
     """Classify a method call by the kind of the object it is called on."""
     if kind in BARRIERS:
         return _BARRIER_METHODS.get(method, Op.OTHER)
+    if kind is ObjectKind.PIPELINE_STATE and method == "advance":
+        return Op.STATE_ADVANCE
+    if kind is ObjectKind.SCHEDULER and method.startswith("next_tile"):
+        return Op.NEXT_TILE
     if kind is ObjectKind.SMEM_POOL:
         if method == "alloc" or method.startswith("alloc_"):
             return Op.POOL_ALLOC

@@ -26,6 +26,8 @@ def kernel_parameter(parameter: Parameter, reader: ExpressionReader) -> Expr:
             kind=ObjectKind.BUFFER,
             name=parameter.name,
             span=span_of(annotation),
+            arguments=kind.arguments,
+            keywords=kind.keywords,
         )
         return Ref(made)
     return Variable(parameter.name, 0, uniform=True)
