@@ -25,6 +25,11 @@ class Roles:
     HALF = 1 / 2
 
 
+ROLES = Roles(LOADER=0)
+TABLE = {"lane": 7, "lanes": 2}
+MORE = dict(**TABLE)
+
+
 @T.prim_func
 def kernel(A: T.Buffer((4096,), "float16"), n: T.int32):
     bx, by = T.cta_id([4, 2])
@@ -216,6 +221,10 @@ CASES = {
     "constants of a class": """
         if warp == Roles.LOADER and wg == int(Roles.HALF * 2):
             T.cuda.warp_sync()  #: warp 2 of warpgroup 1 (32 of 256 threads)
+        if warp == ROLES.LOADER and lane == TABLE["lane"]:
+            T.cuda.warp_sync()  #: lane 7 of warp 0 of every warpgroup (2 of 256 threads)
+        if T.And(*(wg == 0, lane < MORE["lanes"])):
+            T.cuda.warp_sync()  #: lanes 0 and 1 of warps 0-3 of warpgroup 0 (8 of 256 threads)
     """,
     "a store in an inlined function": """
         turn = 0

@@ -18,6 +18,7 @@ from tirx_lens.model.expr import (
     constant_int,
 )
 from tirx_lens.syntax.fold import fold, select
+from tirx_lens.syntax.scope import Table
 
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
@@ -83,6 +84,8 @@ def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
     if not isinstance(callee, Path):
         return None
     name, given = callee.dotted, arguments.positional
+    if name == "dict" and not given:
+        return Table(False, dict(arguments.keywords))
     if name in _PASS_THROUGH:
         position = _PASS_THROUGH[name]
         return given[position] if position < len(given) else None

@@ -24,7 +24,7 @@ from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
-from tirx_lens.syntax.scope import HostClass
+from tirx_lens.syntax.scope import Table
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _LONGEST_COMPREHENSION = 32
 _MOST_NODES = 300_000  # expression nodes of one kernel after inlining; real ones stay below 60,000
 _MOST_ITEMS = 1024
 _BUILTINS = frozenset(
-    {"range", "min", "max", "len", "int", "abs", "tuple", "list", "bool", "print"}
+    {"dict", "range", "min", "max", "len", "int", "abs", "tuple", "list", "bool", "print"}
 )
 
 _BINARY = {operator.value: operator for operator in Operator}
@@ -122,6 +122,8 @@ class ExpressionReader:
                 return self._conditional(node)
             case "named_expression":
                 return self._named(node)
+            case "dictionary":
+                return self._dictionary(node)
             case "slice":
                 return self._slice(node)
             case "list_comprehension":
@@ -158,8 +160,10 @@ class ExpressionReader:
                 return Path(f"{dotted}.{canonical_opcode(name)}", span=span_of(node))
             case Path():
                 return names.member(base, name)
-            case HostClass(names=members) if name in members:
+            case Table(names=members) if name in members:
                 return members[name]
+            case Const() if name == "value":  # of a member of an enumeration
+                return base
             case Ref(target=target):
                 known = self._effects.member(target, name)
                 if known is not None:
@@ -171,12 +175,29 @@ class ExpressionReader:
         indices = tuple(self.read(child) for child in node.children_by_field_name("subscript"))
         index = indices[0] if len(indices) == 1 else Sequence(indices)
         match base, index:
+            case Table(names=members), Const(value=str(key)) if key in members:
+                return members[key]
             case Path(dotted=dotted), Const(value=str(chain)) if dotted.startswith("T.ptx"):
                 return Path(f"{dotted}.{canonical_opcode(chain)}", span=span_of(node))
             case Sequence(items=items), Const(value=int(position)):
                 if -len(items) <= position < len(items):
                     return items[position]
         return Item(base, index, span=span_of(node))
+
+    def _dictionary(self, node: Node) -> Expr:
+        names: dict[str, Expr] = {}
+        for pair in children_of(node):
+            if pair.type == "dictionary_splat":
+                spread = self.read(next(iter(children_of(pair)), None))
+                if not isinstance(spread, Table):
+                    return Unknown("a dictionary whose items are not known", span=span_of(node))
+                names.update(spread.names)
+                continue
+            key = self.read(field_of(pair, "key"))
+            if not (isinstance(key, Const) and isinstance(key.value, str)):
+                return Unknown("a dictionary without names", span=span_of(node))
+            names[key.value] = self.read(field_of(pair, "value"))
+        return Table(False, names)
 
     def _slice(self, node: Node) -> Expr:
         parts: list[Expr | None] = [None]
@@ -206,7 +227,15 @@ class ExpressionReader:
                 name = field_of(child, "name")
                 if name is not None:
                     keywords.append((text_of(name), self.read(field_of(child, "value"))))
-            elif child.type in ("list_splat", "dictionary_splat", "ERROR"):
+            elif child.type in ("list_splat", "dictionary_splat"):
+                spread = self.read(next(iter(children_of(child)), None))
+                if isinstance(spread, Table):
+                    keywords += spread.names.items()
+                elif isinstance(spread, Sequence):
+                    positional += spread.items
+                else:
+                    complete = False
+            elif child.type == "ERROR":
                 complete = False
             else:
                 positional.append(self.read(child))

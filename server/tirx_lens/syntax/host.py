@@ -29,7 +29,7 @@ from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.parameters import kernel_parameter
-from tirx_lens.syntax.scope import Function, HostClass, Scope
+from tirx_lens.syntax.scope import Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import stored_again
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
@@ -273,9 +273,9 @@ class HostReader:
         constants = {
             key: value
             for key, value in inner.names.items()
-            if isinstance(value, (Const, Symbol, Sequence, Apply))
+            if isinstance(value, (Const, Symbol, Sequence, Apply, Table))
         }
-        outer.bind(text_of(name), HostClass(text_of(name), constants))
+        outer.bind(text_of(name), Table(True, constants))
 
     def _kernel(self, node: Node, definition: Node, name: Node) -> None:
         scope = self._reader.scope.inner(host=False)
@@ -304,6 +304,8 @@ class HostReader:
 
     def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
         """Compute a call of a small function of this file; any other keeps its name."""
+        if isinstance(callee, Table) and callee.calls and not arguments.positional:
+            return Table(False, {**callee.names, **dict(arguments.keywords)})
         self._computed += 1
         within = self._depth < _DEEPEST_CALL and self._computed <= _MOST_CALLS
         if isinstance(callee, Function) and not callee.inline and within:

@@ -65,8 +65,11 @@ class Function(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HostClass(Expr):
-    """A class of the file, for the constants in its body: `Config.STAGES`."""
+class Table(Expr):
+    """Host values by name: the constants of a class or of an instance of it, or a dictionary.
 
-    name: str
+    `calls` says that calling it makes an instance, whose fields a call may set.
+    """
+
+    calls: bool
     names: Mapping[str, Expr]
