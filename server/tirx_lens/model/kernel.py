@@ -191,7 +191,9 @@ class Kernel:
     """One TVMScript kernel.
 
     `builder` is the host function around it, if any; `scope_ids` are all declarations, in order;
-    `span` is the whole definition, `name_span` its name.
+    `span` is the whole definition, `name_span` its name. `plain_functions` are the names of the
+    functions in its body that no decorator makes anything of. `is_used` is false when nothing in
+    the function around it can ever get at the kernel.
     """
 
     name: str
@@ -201,6 +203,8 @@ class Kernel:
     scope_ids: tuple[Id, ...]
     builder: str | None = None
     problems: tuple[Problem, ...] = field(default=())
+    plain_functions: tuple[Span, ...] = ()
+    is_used: bool = True
 
     @property
     def is_whole(self) -> bool:

@@ -72,6 +72,7 @@ class BodyReader:
     ) -> None:
         """`stored_again` are the kernel's names that are given more than one value."""
         self.problems: list[Problem] = []
+        self.plain_functions: list[Span] = []
         self._at = KernelEffects(self._inline)
         self._reader = ExpressionReader(scope, self._at)
         self._is_inline = is_inline
@@ -282,6 +283,8 @@ class BodyReader:
             return
         scope = self._reader.scope
         inline = self._is_inline(node, scope)
+        if definition is node:
+            self.plain_functions.append(span_of(name))
         self._bound.append(text_of(name))
         scope.bind(text_of(name), Function(text_of(name), definition, scope, inline))
 

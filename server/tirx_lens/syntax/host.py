@@ -33,6 +33,7 @@ from tirx_lens.syntax.scope import Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import stored_again
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+from tirx_lens.syntax.usage import is_used
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -292,6 +293,8 @@ class HostReader:
                 scope_ids=body.scope_ids,
                 builder=self._builder,
                 problems=tuple(body.problems),
+                plain_functions=tuple(body.plain_functions),
+                is_used=is_used(node, text_of(name)),
             )
         )
 
