@@ -74,6 +74,14 @@ def insertion(source: SourceText, lines: Span, anchor: Span, *, after: bool) -> 
     return Edit(Span(offset, offset), written.decode("utf-8", errors="replace"))
 
 
+def dedented(source: SourceText, lines: Span, anchor: Span) -> str:
+    """Return the text of whole lines, the first brought to where `anchor` stands."""
+    old = indentation(source, Span(_first_text(source, lines), lines.end)).encode()
+    new = indentation(source, anchor).encode()
+    moved = source.data[lines.start : lines.end].splitlines(keepends=True)
+    return b"".join(_reindented(line, old, new) for line in moved).decode("utf-8", "replace")
+
+
 def _first_text(source: SourceText, lines: Span) -> int:
     data = source.data[lines.start : lines.end]
     return lines.start + len(data) - len(data.lstrip(b" \t"))

@@ -15,6 +15,7 @@ from tirx_lens.model.expr import (
     Path,
     Ref,
     Sequence,
+    Slice,
     Unknown,
     Variable,
     is_host,
@@ -271,6 +272,8 @@ class BodyReader:
                 guard = _role_guard(value.target)
                 if guard is not None:
                     guards.append((guard, span_of(value_node)))
+            elif value_node is not None and (part := _part_of_scope(value)) is not None:
+                guards.append((part, span_of(value_node)))
         body = self.block(field_of(node, "body"))
         for guard, where in reversed(guards):
             body = Block((Branch(guard, where, body, Block(), span_of(node)),))
@@ -402,6 +405,18 @@ def _callee_path(expr: Expr) -> str:
 def _is_meta(expr: Expr) -> bool:
     """Tell whether a value is an object of the parser's, which a name can be bound to again."""
     return isinstance(expr, (Ref, Path, Function, Sequence))
+
+
+def _part_of_scope(value: Expr) -> Expr | None:
+    """Return the condition of `with T.thread()[condition]:`, the guards of TVM before 0.25.
+
+    Of a range, `T.warpgroup()[0:1]`, only that it may keep threads out.
+    """
+    if not isinstance(value, Item) or not _callee_path(value.base).startswith("T."):
+        return None
+    if isinstance(value.index, (Slice, Sequence, Const)):
+        return Unknown("a part of a scope")
+    return value.index
 
 
 def _role_guard(role: KernelObject) -> Expr | None:
