@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.rules.engine import run_rules
+from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
@@ -13,6 +13,8 @@ from tirx_lens.syntax.suppressions import read_suppressions
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
@@ -43,6 +45,14 @@ class Analysis:
     failures: tuple[tuple[str, str], ...] = field(default=())
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What some kernels of a text gave, not yet put in order nor held against its comments."""
+
+    findings: tuple[Finding, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+
+
 def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
@@ -50,26 +60,47 @@ def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
     among the failures.
     """
     try:
-        kernels = [kernel for kernel in read_kernels(source).kernels if kernel.is_whole]
+        kernels = read_kernels(source).kernels
     except Exception as error:
-        return Analysis(source, failures=(("syntax", _reason(error)),))
-    if not kernels:
-        return Analysis(source)
+        return unreadable(source, error)
+    return conclude(source, [check_kernels(source, kernels, selection or Selection())])
+
+
+def check_kernels(source: SourceText, kernels: Iterable[Kernel], selection: Selection) -> Checked:
+    """Follow the threads through kernels and run the rules that `selection` admits on them."""
     failures: list[tuple[str, str]] = []
     placed: list[tuple[Kernel, ReachMap | None]] = []
     for kernel in kernels:
+        if not kernel.is_whole:
+            continue
         try:
             placed.append((kernel, reach(kernel, compute)))
         except Exception as error:
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
-    chosen = selection or Selection()
-    rules = [rule for rule in RULES if chosen.admits(rule.code)]
+    rules = [rule for rule in RULES if selection.admits(rule.code)]
     findings, broken = run_rules(source, placed, rules)
     failures += [(failure.code, failure.reason) for failure in broken]
-    suppressed = read_suppressions(source)
-    kept = tuple(finding for finding in findings if not suppressed.silence(finding, source))
-    return Analysis(source, kept, tuple(failures))
+    return Checked(tuple(findings), tuple(failures))
+
+
+def conclude(source: SourceText, checked: Iterable[Checked]) -> Analysis:
+    """Put together what the kernels of a text gave, and drop what its comments suppress."""
+    findings: list[Finding] = []
+    failures: list[tuple[str, str]] = []
+    for one in checked:
+        findings += one.findings
+        failures += one.failures
+    if findings:
+        suppressed = read_suppressions(source)
+        settled = settle(source, findings)
+        findings = [finding for finding in settled if not suppressed.silence(finding, source)]
+    return Analysis(source, tuple(findings), tuple(failures))
+
+
+def unreadable(source: SourceText, error: Exception) -> Analysis:
+    """Return the analysis of a text on which the front end itself broke."""
+    return Analysis(source, failures=(("syntax", _reason(error)),))
 
 
 def _reason(error: Exception) -> str:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.span import Span
+
 if TYPE_CHECKING:
-    from tirx_lens.model.span import Span
+    from collections.abc import Callable
+
+    from tirx_lens.model.source import SourceText
+
+    Move = Callable[[Span], Span]
+
+_LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
+
+
+def line_mark(offset: int) -> str:
+    """Return what stands in a message for the line of a byte offset.
+
+    Lines above a kernel come and go while its findings stay: the number is filled in when they are
+    shown. The mark is made of code points that no text uses.
+    """
+    return f"\ufdd0{offset}\ufdd1"
 
 
 class Severity(Enum):
@@ -33,6 +51,10 @@ class Edit:
     span: Span
     text: str
 
+    def moved(self, move: Move) -> Edit:
+        """Return the edit with its place moved."""
+        return Edit(move(self.span), self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
@@ -42,6 +64,11 @@ class Fix:
     applicability: Applicability
     edits: tuple[Edit, ...]
 
+    def moved(self, move: Move) -> Fix:
+        """Return the fix with its places moved."""
+        edits = tuple(edit.moved(move) for edit in self.edits)
+        return Fix(_with_moved_marks(self.message, move), self.applicability, edits)
+
 
 @dataclass(frozen=True, slots=True)
 class Related:
@@ -49,6 +76,10 @@ class Related:
 
     span: Span
     message: str
+
+    def moved(self, move: Move) -> Related:
+        """Return the place moved."""
+        return Related(move(self.span), _with_moved_marks(self.message, move))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +97,33 @@ class Finding:
     span: Span
     fix: Fix | None = None
     related: tuple[Related, ...] = field(default=())
+
+    def moved(self, move: Move) -> Finding:
+        """Return the finding with every place it names moved."""
+        return replace(
+            self,
+            message=_with_moved_marks(self.message, move),
+            span=move(self.span),
+            fix=self.fix.moved(move) if self.fix is not None else None,
+            related=tuple(related.moved(move) for related in self.related),
+        )
+
+    def with_lines(self, source: SourceText) -> Finding:
+        """Return the finding with one-based line numbers where its messages have line marks."""
+
+        def spelled(message: str) -> str:
+            return _LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
+
+        return replace(
+            self,
+            message=spelled(self.message),
+            fix=replace(self.fix, message=spelled(self.fix.message)) if self.fix else None,
+            related=tuple(replace(r, message=spelled(r.message)) for r in self.related),
+        )
+
+
+def _with_moved_marks(message: str, move: Move) -> str:
+    def moved(mark: re.Match[str]) -> str:
+        return line_mark(move(Span(int(mark[1]), int(mark[1]))).start)
+
+    return _LINE_MARK.sub(moved, message)

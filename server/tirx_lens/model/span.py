@@ -16,6 +16,10 @@ class Span:
     start: int
     end: int
 
+    def moved(self, by: int) -> Span:
+        """Return the same range in a text whose bytes before it grew by `by`."""
+        return Span(self.start + by, self.end + by)
+
     def contains(self, other: Span) -> bool:
         """Tell whether `other` lies inside this span."""
         return self.start <= other.start and other.end <= self.end

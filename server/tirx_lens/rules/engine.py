@@ -31,22 +31,29 @@ def run_rules(
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
 ) -> tuple[list[Finding], list[RuleFailure]]:
-    """Return the findings of `rules` on `kernels`, by place, each once, and the rules that broke.
-
-    The body of a `T.inline` function is met once for each call: what is wrong with it in the same
-    words at the same place is one finding.
-    """
-    findings: dict[tuple[str, int, int, str], Finding] = {}
+    """Return the findings of `rules` on `kernels`, as they come, and the rules that broke."""
+    findings: list[Finding] = []
     failures: list[RuleFailure] = []
     for kernel, reach in kernels:
         view = KernelView(source, kernel, reach)
         for rule in rules:
             try:
-                for finding in rule().check(view):
-                    key = (finding.code, finding.span.start, finding.span.end, finding.message)
-                    findings.setdefault(key, finding)
+                findings.extend(rule().check(view))  # what came before it broke stays
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 failures.append(RuleFailure(rule.code, kernel.name, reason))
-    ordered = sorted(findings.values(), key=lambda found: (found.span.start, found.code))
-    return ordered, failures
+    return findings, failures
+
+
+def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by place, each once, with the lines of `source` in their messages.
+
+    The body of a `T.inline` function is met once for each call: what is wrong with it in the same
+    words at the same place is one finding.
+    """
+    once: dict[tuple[str, int, int, str], Finding] = {}
+    for unsettled in findings:
+        finding = unsettled.with_lines(source)
+        key = (finding.code, finding.span.start, finding.span.end, finding.message)
+        once.setdefault(key, finding)
+    return sorted(once.values(), key=lambda found: (found.span.start, found.code))

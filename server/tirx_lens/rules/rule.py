@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.finding import Finding, Fix, Related, Severity
+from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,9 +43,9 @@ class KernelView:
     kernel: Kernel
     reach: ReachMap | None
 
-    def line(self, span: Span) -> int:
-        """Return the one-based line on which a span starts, as messages count."""
-        return self.source.line_of(span.start) + 1
+    def line(self, span: Span) -> str:
+        """Return what messages say for the line on which a span starts: a mark, later a number."""
+        return line_mark(span.start)
 
 
 class Rule(ABC):

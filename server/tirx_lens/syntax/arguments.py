@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.expressions import ExpressionReader
 
 _COMMENT = re.compile(r"#\s*tirx-lens:\s*args\b(.*)")
+_OPENING = re.compile(rb"\s*\(")
+_WORD_BEFORE = re.compile(rb"[\w.\x80-\xff]")
 _PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s]+)")
 
 
@@ -60,7 +62,7 @@ def called_arguments(
     """
     name = field_of(definition, "name")
     agreed: dict[str, Expr] = {}
-    for call in _calls(name.text or b"", data, root) if name is not None else ():
+    for call in calls_of(name.text or b"", data, root) if name is not None else ():
         arguments = reader.arguments(field_of(call, "arguments"))
         given = dict(zip(names, arguments.positional, strict=False))
         given.update(arguments.keywords)
@@ -70,12 +72,19 @@ def called_arguments(
     return agreed
 
 
-def _calls(name: bytes, data: bytes, root: Node) -> Iterator[Node]:
-    for matched in re.finditer(rb"(?<![\w.])" + re.escape(name) + rb"\s*\(", data):
-        node = root.descendant_for_byte_range(matched.start(), matched.start() + 1)
-        call = node.parent if node is not None else None
-        if call is not None and call.type == "call":
-            yield call
+def calls_of(
+    name: bytes, data: bytes, root: Node, start: int = 0, end: int | None = None
+) -> Iterator[Node]:
+    """Yield the calls of a function by its plain name, in order, in a range of the text."""
+    place = data.find(name, start, end) if name else -1
+    while place >= 0:
+        after = place + len(name)
+        if _OPENING.match(data, after) and not _WORD_BEFORE.match(data[max(0, place - 1) : place]):
+            node = root.descendant_for_byte_range(place, place + 1)
+            call = node.parent if node is not None else None
+            if call is not None and call.type == "call":
+                yield call
+        place = data.find(name, after, end)
 
 
 def _is_decorated(node: Node | None) -> bool:

@@ -6,6 +6,7 @@ makes an object or executes something is reported, through `Effects`, when it is
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
@@ -28,6 +29,8 @@ from tirx_lens.syntax.scope import Table
 from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
@@ -63,6 +66,15 @@ class ExpressionReader:
         self._effects = effects
         self._depth = 0
         self._nodes = 0
+
+    @contextmanager
+    def own_budget(self) -> Iterator[None]:
+        """Count what is read meanwhile by itself: no part of a text is cut for another's length."""
+        outer, self._nodes = self._nodes, 0
+        try:
+            yield
+        finally:
+            self._nodes = outer
 
     @property
     def is_exhausted(self) -> bool:

@@ -6,6 +6,7 @@ are computed, everything else becomes a symbol.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -36,6 +37,8 @@ from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
 from tirx_lens.syntax.usage import is_used
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
     from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 _KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
 _DEEPEST_CALL = 6
 _DEEPEST_BLOCK = 40
-_MOST_CALLS = 500  # of host functions computed for one file
+_MOST_CALLS = 500  # of host functions computed for one builder, or for the code around them
 _LOOPS = ("for_statement", "while_statement", "try_statement", "match_statement", "with_statement")
 _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 
@@ -52,8 +55,11 @@ _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 class HostReader:
     """Reads the host code of one file and collects its kernels. Use once."""
 
-    def __init__(self, root: Node, data: bytes) -> None:
-        self.kernels: list[Kernel] = []
+    def __init__(self, root: Node, data: bytes, unwanted: Container[int] = ()) -> None:
+        """`unwanted` are the starts of statements of the file whose kernels are left unread."""
+        self._kernels: list[Kernel] = []
+        self._unwanted = unwanted
+        self._is_wanted = True
         self._root = root
         self._data = data
         self._reader = ExpressionReader(Scope(host=True), self)
@@ -63,10 +69,13 @@ class HostReader:
         self._computed = 0
         self._returned: Expr | None = None
 
-    def read(self) -> tuple[Kernel, ...]:
-        """Return the file's kernels, in order."""
-        self._statements(children_of(self._root))
-        return tuple(self.kernels)
+    def read(self) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
+        """Yield the start of each statement of the file and the kernels in it, in order."""
+        for node in children_of(self._root):
+            self._is_wanted = node.start_byte not in self._unwanted
+            self._statements([node])
+            yield node.start_byte, tuple(self._kernels)
+            self._kernels.clear()
 
     # Statements
 
@@ -239,8 +248,23 @@ class HostReader:
         """Tell whether a definition inside a kernel is a `T.inline` function."""
         return "T.inline" in self._decorators(node, scope)
 
+    @contextmanager
+    def _own_budget(self) -> Iterator[None]:
+        """Compute as much as any other: what one builder takes is not another's loss."""
+        outer, self._computed = self._computed, 0
+        try:
+            with self._reader.own_budget():
+                yield
+        finally:
+            self._computed = outer
+
     def _follow_builder(self, builder: Function) -> None:
         """Read a builder's body with the arguments the file names for it."""
+        if self._is_wanted:
+            with self._own_budget():
+                self._follow(builder)
+
+    def _follow(self, builder: Function) -> None:
         outer, outer_builder = self._reader.scope, self._builder
         given = commented_arguments(builder.node)
         if not given:
@@ -279,23 +303,26 @@ class HostReader:
         outer.bind(text_of(name), Table(True, constants))
 
     def _kernel(self, node: Node, definition: Node, name: Node) -> None:
+        if self._is_wanted:
+            with self._own_budget():
+                self._kernels.append(self._read_kernel(node, definition, name))
+
+    def _read_kernel(self, node: Node, definition: Node, name: Node) -> Kernel:
         scope = self._reader.scope.inner(host=False)
         for parameter in parameters_of(definition):
             scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
         body = BodyReader(scope, self.is_inline, stored_again(definition))
         block = body.kernel(definition)
-        self.kernels.append(
-            Kernel(
-                name=text_of(name),
-                span=span_of(node),
-                name_span=span_of(name),
-                body=block,
-                scope_ids=body.scope_ids,
-                builder=self._builder,
-                problems=tuple(body.problems),
-                plain_functions=tuple(body.plain_functions),
-                is_used=is_used(node, text_of(name)),
-            )
+        return Kernel(
+            name=text_of(name),
+            span=span_of(node),
+            name_span=span_of(name),
+            body=block,
+            scope_ids=body.scope_ids,
+            builder=self._builder,
+            problems=tuple(body.problems),
+            plain_functions=tuple(body.plain_functions),
+            is_used=is_used(node, text_of(name)),
         )
 
     # Effects of host expressions

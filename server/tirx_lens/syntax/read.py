@@ -20,7 +20,13 @@ def read_kernels(source: SourceText) -> KernelFile:
     A text that never mentions a kernel decorator costs one search. Traced kernels (`txl.` of
     tirx-kernels) are ordinary Python and give no kernel here.
     """
-    if not any(mark in source.data for mark in _MARKS):
+    if not mentions_kernels(source):
         return KernelFile()
     tree = parse(source.data)
-    return KernelFile(HostReader(tree.root_node, source.data).read())
+    by_statement = HostReader(tree.root_node, source.data).read()
+    return KernelFile(tuple(kernel for _, kernels in by_statement for kernel in kernels))
+
+
+def mentions_kernels(source: SourceText) -> bool:
+    """Tell whether a text has a word without which there is no kernel."""
+    return any(mark in source.data for mark in _MARKS)
