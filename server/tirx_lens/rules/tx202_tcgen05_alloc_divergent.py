@@ -10,7 +10,7 @@ from tirx_lens.model.queries import statement_span
 from tirx_lens.model.span import Span
 from tirx_lens.rules.edits import dedented, whole_lines
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.related import around
+from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
 from tirx_lens.threads.issuers import cuts_a_warp, issuers, whole_warps
@@ -227,7 +227,7 @@ class Tcgen05AllocDivergent(Rule):
                     message,
                     reached.operation.span,
                     fix=_without_guard(view, view.reach, reached),
-                    related=around(reached),
+                    related=guards_and_calls(reached),
                 )
 
 
