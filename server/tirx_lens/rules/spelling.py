@@ -1,0 +1,32 @@
+"""Which TVM a kernel is written for, told by how it spells its instructions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tirx_lens.rules.rule import KernelView
+
+# What TVM up to 0.26 has and 0.27 has not; each needs its opening bracket, so longer chains of 0.27
+# (`tcgen05.alloc.cta_group__1...`) are not met.
+_OLDER = re.compile(
+    r"ptx\.(?:elect_sync\(\)"
+    r"|cp_async\.bulk\."
+    r"|fence\.(?:proxy_async|mbarrier_init)\("
+    r"|tcgen05\.(?:(?:alloc|dealloc|commit|relinquish_alloc_permit)\(|wait\.|fence\.)"
+    r"|mbarrier\.(?:init|try_wait|arrive)\()"
+)
+
+_TIRX_AS = re.compile(r"^from tvm(?:_tirx)?\.script import .*\btirx as (\w+)", re.MULTILINE)
+
+
+def tirx_name(view: KernelView) -> str:
+    """Return the name by which a file knows `tvm.script.tirx`: `T`, as a rule."""
+    found = _TIRX_AS.search(view.source.text)
+    return found.group(1) if found is not None else "T"
+
+
+def is_older(view: KernelView) -> bool:
+    """Tell whether a kernel is written for TVM 0.26 or older."""
+    return _OLDER.search(view.source.slice(view.kernel.span)) is not None
