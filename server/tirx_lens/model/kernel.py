@@ -121,13 +121,17 @@ class LoopKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop. `control` is the iterable of a `for` or the condition of a `while`."""
+    """A loop. `control` is the iterable of a `for` or the condition of a `while`.
+
+    `variables` are the places of the names that a `for` binds.
+    """
 
     kind: LoopKind
     control: Expr
     body: Block
     span: Span
     header: Span
+    variables: tuple[Span, ...] = ()
 
 
 class ExitKind(Enum):
@@ -157,10 +161,14 @@ class Inlined:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A statement that gives names a meaning from here on, or a new one."""
+    """A statement that gives names a meaning from here on, or a new one.
+
+    `is_let` says that it is `name: T.let[...] = value`.
+    """
 
     names: tuple[str, ...]
     span: Span
+    is_let: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class BodyReader:
         self._is_inline = is_inline
         self._stored_again = stored_again
         self._bound: list[str] = []
+        self._is_let = False
         self._calling: list[int] = []
         self._depth = 0
         self._count = 0
@@ -148,8 +149,8 @@ class BodyReader:
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
         if self._bound:
-            self._at.statements.append(Bind(tuple(self._bound), span_of(node)))
-            self._bound = []
+            self._at.statements.append(Bind(tuple(self._bound), span_of(node), self._is_let))
+            self._bound, self._is_let = [], False
         elif len(self._at.statements) == before:
             self._at.statements.append(Other(span_of(node)))
         self._at.statement = outer
@@ -224,10 +225,11 @@ class BodyReader:
         control_node = field_of(node, "right")
         control = self._loop_control(control_node)
         with self._inner_scope():
-            self._bind_loop_variables(field_of(node, "left"), control)
+            variables = self._bind_loop_variables(field_of(node, "left"), control)
             body = self.block(field_of(node, "body"), scoped=False)
         header = span_of(control_node) if control_node is not None else span_of(node)
-        self._at.statements.append(Loop(LoopKind.FOR, control, body, span_of(node), header))
+        loop = Loop(LoopKind.FOR, control, body, span_of(node), header, variables)
+        self._at.statements.append(loop)
 
     def _loop_control(self, node: Node | None) -> Expr:
         """Read the iterable, keeping `range(...)` a call: its bounds say how often it runs."""
@@ -238,15 +240,16 @@ class BodyReader:
                 return Call(callee, arguments.positional, arguments.keywords, span=span_of(node))
         return self._reader.read(node)
 
-    def _bind_loop_variables(self, target: Node | None, control: Expr) -> None:
+    def _bind_loop_variables(self, target: Node | None, control: Expr) -> tuple[Span, ...]:
         if target is None:
-            return
+            return ()
         bound = "thread_binding" in _callee_path(control)
         targets = [target] if target.type == "identifier" else children_of(target)
-        for variable in targets:
-            if variable.type == "identifier":
-                value = Variable(text_of(variable), variable.start_byte, uniform=not bound)
-                self._reader.scope.bind(text_of(variable), value)
+        variables = [variable for variable in targets if variable.type == "identifier"]
+        for variable in variables:
+            value = Variable(text_of(variable), variable.start_byte, uniform=not bound)
+            self._reader.scope.bind(text_of(variable), value)
+        return tuple(span_of(variable) for variable in variables)
 
     def _while(self, node: Node) -> None:
         condition_node = field_of(node, "condition")
@@ -317,6 +320,7 @@ class BodyReader:
             base = kind.base if isinstance(kind, Item) else kind
             if isinstance(base, Path) and base.dotted == "T.let":
                 self._bound.append(text_of(left))
+                self._is_let = True
                 self._reader.scope.bind(text_of(left), value)  # it cannot be stored to
                 return
             if right is None:
