@@ -28,6 +28,7 @@ _PTX: dict[str, Op] = {
     "mbarrier.test_wait": Op.BARRIER_WAIT,
     "mbarrier.arrive": Op.BARRIER_ARRIVE,
     "bar": Op.NAMED_BARRIER,
+    "bar.warp.sync": Op.WARP_SYNC,
     "barrier": Op.NAMED_BARRIER,
     "barrier.cluster.arrive": Op.CLUSTER_ARRIVE,
     "barrier.cluster.wait": Op.OTHER,  # whoever waits has arrived: the arrivals are what counts

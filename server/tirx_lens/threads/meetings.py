@@ -1,0 +1,171 @@
+"""What happens at each named barrier: who comes, how often, and together with whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.expr import is_host
+from tirx_lens.model.kernel import Branch, Op
+from tirx_lens.threads.contracts import CTA_BARRIER
+from tirx_lens.threads.named import NAMED_BARRIERS
+from tirx_lens.threads.order import Order
+from tirx_lens.threads.reach import question
+from tirx_lens.threads.shape import WARP
+from tirx_lens.threads.warps import warps_touched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.model.span import Span
+    from tirx_lens.threads.named import NamedBarrierUse
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+Way: TypeAlias = "tuple[int, tuple[NamedBarrierUse, ...]]"
+
+
+@dataclass(slots=True)
+class Meeting:
+    """The uses of one named barrier, and which of them cannot be right.
+
+    `starved`: fewer threads can ever come than the barrier waits for. `uneven`: some of its threads
+    pass here more often than the others. `crowded`: more come to this one place than it waits for;
+    `may_be_ordered` if mbarriers may keep them apart. `shared`: another group has the same barrier
+    at a place that nothing orders with this one.
+    """
+
+    number: int
+    uses: tuple[NamedBarrierUse, ...]
+    threads: int = 0
+    may_be_ordered: bool = False
+    starved: list[NamedBarrierUse] = field(default_factory=list)
+    uneven: list[NamedBarrierUse] = field(default_factory=list)
+    crowded: list[NamedBarrierUse] = field(default_factory=list)
+    shared: list[tuple[NamedBarrierUse, NamedBarrierUse]] = field(default_factory=list)
+
+
+def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeting]:
+    """Yield the named barriers at which something is surely wrong, or very likely (`crowded`).
+
+    A use whose threads are not known, a function whose body is not known, or a choice of the
+    host's leave open who comes: then only what holds in any case is said.
+    """
+    order, strangers = Order(reach), _strangers(reach, uses)
+    for number in range(NAMED_BARRIERS):
+        at = tuple(use for use in uses if use.come(number))
+        if number == CTA_BARRIER or any(use.count is None or use.count % WARP for use in at):
+            continue
+        if any(_host_chooses(use.reached) for use in at):
+            continue
+        meeting = Meeting(number, at)
+        for rank in range(reach.shape.ctas):
+            _judge(reach, order, meeting, reach.shape.cta(rank), strangers)
+        yield meeting
+
+
+def _host_chooses(reached: Reached) -> bool:
+    """Tell whether the host decides if a place exists, and the text does not say how."""
+    return any(
+        isinstance(guard.branch, Branch) and is_host(guard.branch.condition)
+        for guard in reached.guards
+    )
+
+
+def _strangers(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> int:
+    """Return the threads that may come to any barrier at places that do not say which."""
+    threads = 0
+    for use in uses:
+        if not use.is_known:
+            threads |= use.reached.participants.possible
+    for reached in reach.reached:
+        if reached.operation.op is Op.OPAQUE:
+            threads |= reached.participants.possible
+    return threads
+
+
+def _judge(reach: ReachMap, order: Order, meeting: Meeting, cta: int, strangers: int) -> None:
+    """Judge the uses of one barrier in one CTA."""
+    shape, number = reach.shape, meeting.number
+    here = [(use, use.come(number) & cta) for use in meeting.uses if use.come(number) & cta]
+    together = 0
+    for _, threads in here:
+        together |= threads
+    coming = warps_touched(together | strangers & cta, shape).bit_count()
+    if not here:
+        return
+    meeting.threads |= together
+    starved = [use for use, _ in here if coming < (use.count or 0)]
+    meeting.starved += [use for use in starved if use not in meeting.starved]
+    if starved or strangers & cta or not all(use.is_certain and use.blocks for use, _ in here):
+        return
+    counts = {use.count for use, _ in here}
+    if counts == {coming}:
+        found = _uneven(reach, here, together)
+        meeting.uneven += [use for use in found if use not in meeting.uneven]
+        return
+    for use, threads in here:
+        crowd = warps_touched(threads, shape).bit_count() > (use.count or 0)
+        if crowd and use not in meeting.crowded and not order.take_turns(threads):
+            meeting.crowded.append(use)
+            meeting.may_be_ordered |= order.waits(threads)
+    if not meeting.crowded and len(counts) == 1:
+        found_shared = _shared(reach, order, here, counts.pop() or 0)
+        meeting.shared += [pair for pair in found_shared if pair not in meeting.shared]
+
+
+def _uneven(
+    reach: ReachMap, here: Sequence[tuple[NamedBarrierUse, int]], together: int
+) -> list[NamedBarrierUse]:
+    """Return the uses that some threads pass where others have no use that makes up for it."""
+    ways: list[Way] = [(together, ())]
+    for use, threads in here:
+        come = use.reached.participants.typical & threads
+        parted: list[Way] = []
+        for group, passed in ways:
+            if group & come:
+                parted.append((group & come, (*passed, use)))
+            if group & ~come:
+                parted.append((group & ~come, passed))
+        ways = parted
+    found: list[NamedBarrierUse] = []
+    for _, passed in ways:
+        mine = Counter(_occasion(use.reached, reach) for use in passed)
+        for _, others in ways:
+            theirs = Counter(_occasion(use.reached, reach) for use in others)
+            if mine > theirs:
+                found += [u for u in passed if u not in others and u not in found]
+    return found
+
+
+def _occasion(reached: Reached, reach: ReachMap) -> tuple[tuple[Span, bool], ...]:
+    """Return the loops and undecided branches around a place: it is executed once for each."""
+    loops = {id(loop) for loop in reached.loops}
+    return tuple(
+        (guard.span, guard.taken)
+        for guard in reached.guards
+        if id(guard.branch) in loops or question(guard, reach.conditions) is not None
+    )
+
+
+def _shared(
+    reach: ReachMap, order: Order, here: Sequence[tuple[NamedBarrierUse, int]], count: int
+) -> list[tuple[NamedBarrierUse, NamedBarrierUse]]:
+    """Return the uses of a barrier by a complete group, each with the first group's use of it."""
+    groups: list[int] = []
+    for _, threads in here:
+        joined = threads
+        for group in [group for group in groups if group & threads]:
+            groups.remove(group)
+            joined |= group
+        groups.append(joined)
+    if any(warps_touched(group, reach.shape).bit_count() != count for group in groups):
+        return []
+    found: list[tuple[NamedBarrierUse, NamedBarrierUse]] = []
+    for position, (use, threads) in enumerate(here):
+        for other, before in here[:position]:
+            apart = not any(group & threads and group & before for group in groups)
+            if apart and order.unordered(other.reached, use.reached):
+                found.append((use, other))
+                break
+    return found
