@@ -28,7 +28,7 @@ class Bench:
         self.gate = threading.Event()
         self.most_at_once = 0
         self._at_once = 0
-        self.schedule = Schedule(self.analyse, Background(), self.deliver)
+        self.schedule = Schedule(lambda: self.analyse, Background(), self.deliver)
 
     def analyse(self, source: SourceText) -> Analysis:
         self._at_once += 1
@@ -128,7 +128,7 @@ async def test_a_failing_rule_is_logged_and_the_others_report(caplog):
         return Analysis(source, failures=(("TX102", "KeyError: 'x'"),))
 
     delivered = []
-    schedule = Schedule(analyse, Background(), delivered.append)
+    schedule = Schedule(lambda: analyse, Background(), delivered.append)
     schedule.submit(version(1))
     await schedule.newest(URI)
     assert f"TX102 failed on {URI}: KeyError: 'x'" in caplog.text
@@ -173,3 +173,30 @@ async def test_background_work_that_exits_does_not_end_the_loop():
 
     with pytest.raises(RuntimeError, match="SystemExit: 3"):
         await Background().run(leave)
+
+
+async def test_each_document_has_an_analyser_of_its_own_until_it_is_closed():
+    made: list[list[str]] = []
+
+    def new_analyser():
+        seen: list[str] = []
+        made.append(seen)
+
+        def analyse(source: SourceText) -> Analysis:
+            seen.append(source.text)
+            return Analysis(source)
+
+        return analyse
+
+    schedule = Schedule(new_analyser, Background(), lambda _: None)
+    for document in (
+        version(1, "tirx 1"),
+        version(2, "tirx 2"),
+        version(1, "tirx", "file:///b.py"),
+    ):
+        schedule.submit(document)
+        await asyncio.wait_for(schedule.newest(document.uri), 5)
+    schedule.forget(URI)
+    schedule.submit(version(1, "tirx again"))
+    await asyncio.wait_for(schedule.newest(URI), 5)
+    assert made == [["tirx 1", "tirx 2"], ["tirx"], ["tirx again"]]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
 
+    Analyse = Callable[[SourceText], Analysis]
+
 _log = logging.getLogger(__name__)
 
 
@@ -36,12 +38,16 @@ class Schedule:
 
     def __init__(
         self,
-        analyse: Callable[[SourceText], Analysis],
+        new_analyser: Callable[[], Analyse],
         background: Background,
         deliver: Callable[[Analysed], None],
     ) -> None:
-        """`deliver` is called on the message loop, for the newest version of a document only."""
-        self._analyse = analyse
+        """Each document gets an analyser of its own, which is given its versions in order.
+
+        `deliver` is called on the message loop, for the newest version of a document only.
+        """
+        self._new_analyser = new_analyser
+        self._analysers: dict[str, Analyse] = {}
         self._background = background
         self._deliver = deliver
         self._newest: dict[str, Document] = {}
@@ -56,8 +62,9 @@ class Schedule:
             self._running[document.uri] = asyncio.create_task(self._follow(document.uri))
 
     def forget(self, uri: str) -> None:
-        """Deliver nothing more for a document."""
+        """Deliver nothing more for a document, and drop what its analyser remembers."""
         self._newest.pop(uri, None)
+        self._analysers.pop(uri, None)
         self._done.pop(uri, None)
 
     async def newest(self, uri: str) -> Analysed | None:
@@ -89,8 +96,11 @@ class Schedule:
     async def _findings_in(self, document: Document) -> tuple[Finding, ...]:
         if not mentions_tirx(document.source):
             return ()
+        if document.uri not in self._analysers:
+            self._analysers[document.uri] = self._new_analyser()
+        analyse = self._analysers[document.uri]
         try:
-            analysis = await self._background.run(lambda: self._analyse(document.source))
+            analysis = await self._background.run(lambda: analyse(document.source))
         except Exception as error:
             _log.exception(
                 "could not analyse %s: %s: %s", document.uri, type(error).__name__, error

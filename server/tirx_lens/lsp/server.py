@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tirx_lens.analysis import Analysis, Selection
+    from tirx_lens.incremental import Analyser
     from tirx_lens.lsp.cuda import CompilerFactory
 
     Analyse = Callable[[SourceText, Selection], Analysis]
@@ -43,7 +44,7 @@ class LensServer(LanguageServer):
 
     protocol: protocol.LensProtocol
 
-    def __init__(self, analyse: Analyse, compilers: CompilerFactory) -> None:
+    def __init__(self, new_analyser: Callable[[], Analyse], compilers: CompilerFactory) -> None:
         super().__init__(
             "tirx-lens",
             __version__,
@@ -54,10 +55,10 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
-        self.schedule = Schedule(self._analyse_selected, self.background, self._publish)
+        self.schedule = Schedule(self._analyser_of_selected, self.background, self._publish)
         self.cuda = CudaService(self, compilers)
         self.was_asked_to_shut_down = False
-        self._analyse = analyse
+        self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -169,14 +170,15 @@ class LensServer(LanguageServer):
             logger.removeHandler(handler)
             logger.propagate = True
 
-    def _analyse_selected(self, source: SourceText) -> Analysis:
-        return self._analyse(source, self.settings.selection)
+    def _analyser_of_selected(self) -> Callable[[SourceText], Analysis]:
+        analyse = self._new_analyser()
+        return lambda source: analyse(source, self.settings.selection)
 
     async def _fixed_text(self, document: Document) -> str:
         from tirx_lens.fixes import apply_safe_fixes
 
         fixed = await self.background.run(
-            lambda: apply_safe_fixes(document.source, self._analyse_selected)
+            lambda: apply_safe_fixes(document.source, self._analyser_of_selected())
         )
         return fixed.text
 
@@ -205,7 +207,9 @@ def create_server(
 
     `analyse` and `compilers` stand in for the real ones in tests.
     """
-    server = LensServer(analyse or _analyse, compilers or local_compiler)
+    server = LensServer(
+        _LazyAnalyser if analyse is None else lambda: analyse, compilers or local_compiler
+    )
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -275,10 +279,18 @@ def create_server(
 
 def _load_rules() -> None:
     """Load the parser and the rules, after the client has its reply to `initialize`."""
-    import tirx_lens.analysis  # noqa: F401
+    import tirx_lens.incremental  # noqa: F401
 
 
-def _analyse(source: SourceText, selection: Selection) -> Analysis:
-    from tirx_lens.analysis import analyse
+class _LazyAnalyser:
+    """The analyser of one document; the parser and the rules are loaded with its first version."""
 
-    return analyse(source, selection)
+    def __init__(self) -> None:
+        self._analyser: Analyser | None = None
+
+    def __call__(self, source: SourceText, selection: Selection) -> Analysis:
+        if self._analyser is None:
+            from tirx_lens.incremental import Analyser
+
+            self._analyser = Analyser()
+        return self._analyser.analyse(source, selection)

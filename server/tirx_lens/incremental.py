@@ -1,0 +1,103 @@
+"""The analysis of a text that is being edited: what an edit cannot have changed is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
+from tirx_lens.syntax.read import mentions_kernels
+from tirx_lens.syntax.recent import Recent
+from tirx_lens.syntax.statements import VersionReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tirx_lens.analysis import Analysis
+    from tirx_lens.model.finding import Finding
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
+    from tirx_lens.syntax.statements import Unit
+
+
+class Analyser:
+    """Analyses the versions of one document: each time what `analyse` gives, mostly sooner.
+
+    Builders, classes and kernels of a module are taken one by one. What one gave is kept with
+    everything it depends on, and given again, at its new place, while none of that has changed.
+    An analyser may be dropped at any time and another begun. Not for two threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._reader = VersionReader()
+        self._kept: Recent[tuple[tuple[object, ...], Selection], tuple[Finding, ...]] = Recent()
+
+    def analyse(self, source: SourceText, selection: Selection | None = None) -> Analysis:
+        """Analyse the next version of the text."""
+        try:
+            checked = self._check(source, selection or Selection())
+        except Exception as error:
+            return unreadable(source, error)
+        return conclude(source, checked)
+
+    def _check(self, source: SourceText, selection: Selection) -> list[Checked]:
+        if not mentions_kernels(source):
+            return []
+        version = self._reader.read(source.data)
+        units = {unit.start: unit for unit in version.units}
+        self._kept.begin_version()
+        known: dict[int, Checked] = {}
+        for start, unit in units.items():
+            if (kept := self._recall(unit, selection)) is not None:
+                known[start] = kept
+        fresh: dict[int, Checked] = {}
+        if len(known) < len(units):
+            for start, kernels in version.kernels(unwanted=known):
+                if start in units and start not in known:
+                    fresh[start] = check_kernels(source, kernels, selection)
+                    self._keep(units[start], selection, fresh[start])
+        checked = known | fresh
+        return [checked[start] for start in units if start in checked]
+
+    def _recall(self, unit: Unit, selection: Selection) -> Checked | None:
+        kept = self._kept.get((unit.key, selection)) if unit.is_settled else None
+        if kept is None:
+            return None
+        places = _Places(unit.parts)
+        return Checked(tuple(finding.moved(places.to_text) for finding in kept))
+
+    def _keep(self, unit: Unit, selection: Selection, checked: Checked) -> None:
+        if not unit.is_settled or checked.failures:
+            return
+        places = _Places(unit.parts)
+        try:
+            kept = tuple(finding.moved(places.from_text) for finding in checked.findings)
+        except _ElsewhereError:
+            return  # it speaks of a place that may move by itself
+        self._kept.put((unit.key, selection), kept)
+
+
+class _ElsewhereError(Exception):
+    """A place lies in none of the parts, or in two."""
+
+
+class _Places:
+    """Counts bytes as if the parts of a text stood one after another, a byte between them."""
+
+    def __init__(self, parts: Sequence[Span]) -> None:
+        self._shifts: list[tuple[Span, int]] = []
+        offset = 0
+        for part in parts:
+            self._shifts.append((part, offset - part.start))
+            offset += part.end - part.start + 1
+
+    def from_text(self, span: Span) -> Span:
+        """Return the place of a span of the text among the parts."""
+        shifts = {shift for part, shift in self._shifts if part.contains(span)}
+        if len(shifts) != 1:
+            raise _ElsewhereError
+        return span.moved(shifts.pop())
+
+    def to_text(self, span: Span) -> Span:
+        """Return where a place among the parts is in the text."""
+        shift = next(by for part, by in self._shifts if part.moved(by).contains(span))
+        return span.moved(-shift)

@@ -1,0 +1,37 @@
+"""A memory that forgets what the last versions of a text did not ask for."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_KEPT = 30  # versions: a quote opened and closed again leaves everything below it as it was
+
+
+class Recent(Generic[K, V]):
+    """Values by key, each kept until it has not been used for some versions."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._values: dict[K, V] = {}
+        self._used: dict[K, int] = {}
+
+    def begin_version(self) -> None:
+        """Forget what is old."""
+        self._version += 1
+        for key in [k for k, used in self._used.items() if used < self._version - _KEPT]:
+            del self._values[key], self._used[key]
+
+    def get(self, key: K) -> V | None:
+        """Return a value that is remembered, which counts as use."""
+        value = self._values.get(key)
+        if value is not None:
+            self._used[key] = self._version
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Remember a value."""
+        self._values[key] = value
+        self._used[key] = self._version

@@ -1,0 +1,215 @@
+"""The top-level statements of a text, and what the kernels in each depend on.
+
+A kernel is read with the names that stand above it, and a builder with the arguments that calls of
+it give, wherever they stand. What a statement can depend on is found by words alone, which errs
+on the safe side: a word that two statements share need not be the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.span import Span
+from tirx_lens.syntax.arguments import calls_of
+from tirx_lens.syntax.host import HostReader
+from tirx_lens.syntax.recent import Recent
+from tirx_lens.syntax.tree import Reparser, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from tirx_lens.model.kernel import Kernel
+
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
+_DEFINITIONS = ("function_definition", "class_definition")
+_MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """One top-level statement, wherever it stands: two versions of a text share those they share.
+
+    `binds` are the names it may bind in the module; `defines` the functions in it. The kernels of
+    one that is not `is_settled` are read anew in each version: a syntax error in it may be mended
+    in more ways than one, and `:=` may bind names from within.
+    """
+
+    words: frozenset[bytes]
+    binds: frozenset[bytes]
+    defines: frozenset[bytes]
+    has_kernels: bool
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A statement in one version of a text.
+
+    `start` is where the statement begins, `lines` are its whole lines. `comments` are the comments
+    directly above it that are meant for us.
+    """
+
+    statement: Statement
+    start: int
+    lines: Span
+    comments: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A statement that may hold kernels, and all it depends on.
+
+    Two units with equal `key` have the same kernels, but for where they stand. `parts` are the
+    statements that the places in those kernels lie in: itself, and those above it that it needs.
+    """
+
+    start: int
+    key: tuple[object, ...]
+    parts: tuple[Span, ...]
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a text: its statements that may hold kernels, in order."""
+
+    units: tuple[Unit, ...]
+    root: Node
+    data: bytes
+
+    def kernels(self, unwanted: Container[int]) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
+        """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
+
+        What stands between the kernels is read in any case.
+        """
+        return HostReader(self.root, self.data, unwanted).read()
+
+
+class VersionReader:
+    """Reads the versions of one text."""
+
+    def __init__(self) -> None:
+        self._parser = Reparser()
+        self._known: Recent[tuple[str, bytes], Statement] = Recent()
+
+    def read(self, data: bytes) -> Version:
+        """Read the next version."""
+        self._known.begin_version()
+        root = self._parser.parse(data).root_node
+        placed = list(self._place(root, data))
+        return Version(tuple(_Dependencies(placed, root, data).units()), root, data)
+
+    def _place(self, root: Node, data: bytes) -> Iterator[Placed]:
+        comments: list[bytes] = []
+        for node in root.children:
+            if node.type == "comment":
+                text = data[node.start_byte : node.end_byte]
+                if b"tirx-lens" in text:
+                    comments.append(text)
+                continue
+            lines = _whole_lines(data, node)
+            yield Placed(
+                self._statement(node, data[lines.start : lines.end]),
+                node.start_byte,
+                lines,
+                tuple(comments),
+            )
+            comments = []
+
+    def _statement(self, node: Node, text: bytes) -> Statement:
+        if node.has_error or node.is_missing:
+            return _read(node, text, is_settled=False)
+        known = self._known.get((node.type, text))
+        if known is None:
+            known = _read(node, text, is_settled=b":=" not in text)
+            self._known.put((node.type, text), known)
+        return known
+
+
+def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
+    words = frozenset(_WORD.findall(text))
+    definition = field_of(node, "definition") or node
+    name = field_of(definition, "name") if definition.type in _DEFINITIONS else None
+    binds = words
+    if name is not None and b":=" not in text:
+        binds = frozenset((name.text or b"",))
+    has_kernels = b"@" in text  # a kernel is a decorated function
+    defines = frozenset(_DEFINED.findall(text)) if has_kernels else frozenset()
+    return Statement(words, binds, defines, has_kernels, is_settled)
+
+
+def _whole_lines(data: bytes, node: Node) -> Span:
+    end = data.find(b"\n", max(node.start_byte, node.end_byte - 1))
+    start = data.rfind(b"\n", 0, node.start_byte) + 1
+    return Span(start, end + 1 if end >= 0 else len(data))
+
+
+class _Dependencies:
+    """What depends on what among the statements of one version."""
+
+    def __init__(self, placed: Sequence[Placed], root: Node, data: bytes) -> None:
+        self._placed = placed
+        self._binding: dict[bytes, list[int]] = {}
+        for index, one in enumerate(placed):
+            for name in one.statement.binds:
+                self._binding.setdefault(name, []).append(index)
+        self._steps = 0
+        self._calls = self._find_calls(root, data)
+
+    def units(self) -> Iterator[Unit]:
+        """Yield the statements that may hold kernels with what they depend on."""
+        for index, one in enumerate(self._placed):
+            statement = one.statement
+            if not statement.has_kernels:
+                continue
+            calls = [call for name in sorted(statement.defines) for call in self._of(name, index)]
+            words = set(statement.words)
+            for call in calls:
+                words.update(_WORD.findall(call))
+            above = self._needed(words, index)
+            needed = [self._placed[i] for i in above]
+            others = tuple(other.statement for other in needed)
+            yield Unit(
+                one.start,
+                (statement, one.comments, tuple(calls), others),
+                (one.lines, *(other.lines for other in needed)),
+                statement.is_settled and self._steps <= _MOST_STEPS,
+            )
+
+    def _find_calls(self, root: Node, data: bytes) -> dict[bytes, list[tuple[int, bytes]]]:
+        """Return the calls of functions that may build kernels, each with its statement."""
+        found: dict[bytes, list[tuple[int, bytes]]] = {}
+        defined: frozenset[bytes] = frozenset().union(*(p.statement.defines for p in self._placed))
+        for index, one in enumerate(self._placed):
+            for name in one.statement.words & defined:
+                for call in calls_of(name, data, root, one.lines.start, one.lines.end):
+                    text = call.text or b""
+                    if call.has_error:
+                        text += str(call).encode()
+                    found.setdefault(name, []).append((index, text))
+        return found
+
+    def _of(self, name: bytes, but: int) -> Iterable[bytes]:
+        return (text for index, text in self._calls.get(name, ()) if index != but)
+
+    def _needed(self, words: set[bytes], below: int) -> list[int]:
+        """Return the statements above one that bind what it names, or what those name in turn."""
+        needed: set[int] = set()
+        asked = words & self._binding.keys()
+        pending = list(asked)
+        while pending and self._steps <= _MOST_STEPS:
+            for index in self._binding[pending.pop()]:
+                self._steps += 1
+                if index >= below:
+                    break
+                if index not in needed:
+                    needed.add(index)
+                    new = (self._placed[index].statement.words & self._binding.keys()) - asked
+                    asked |= new
+                    pending += new
+        return sorted(needed)
