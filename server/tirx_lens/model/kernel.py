@@ -68,7 +68,7 @@ class Operation:
     `name` is the canonical name: `T.cuda.cta_sync`, `T.ptx.mbarrier.init.shared.b64`, `init`.
     `span` is the call, `statement` the whole statement it stands in, `stack` the call sites of the
     `T.inline` functions around it. `receiver` is the object whose method it is, and `created` the
-    object it makes.
+    object it makes. `complete` is false when a `*` or `**` hides some of what it is given.
     """
 
     op: Op
@@ -80,6 +80,7 @@ class Operation:
     arguments: tuple[Expr, ...] = ()
     keywords: tuple[tuple[str, Expr], ...] = ()
     stack: tuple[Span, ...] = ()
+    complete: bool = True
 
     def argument(self, position: int, keyword: str) -> Expr | None:
         """Return an argument by its position or its keyword."""

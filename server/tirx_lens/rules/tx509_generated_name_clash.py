@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 # What nvcc 13.0 refuses as a variable after TVM 0.26 and 0.27 printed it: these versions rename
 # the keywords of C (`short` becomes `short_1`), not those that C++ adds.
-_KEYWORDS = frozenset(
-    """
+_WORDS = """
     alignas alignof and_eq asm auto bitand bitor bool catch char16_t char32_t compl const
     const_cast constexpr decltype delete dynamic_cast explicit export false friend inline mutable
     namespace new noexcept not_eq nullptr operator or_eq private protected public
     reinterpret_cast signed sizeof static static_assert static_cast template this thread_local
     throw true typeid typename using virtual volatile wchar_t xor xor_eq
-    """.split()
-)
+"""
+_KEYWORDS = frozenset(_WORDS.split())
 _MACROS = frozenset({"uchar", "uint", "ushort"})  # TVM's prelude defines these
 _TYPES = {"half": "float16", "nv_bfloat16": "bfloat16"}  # what TVM calls these types in CUDA
 _COUNTED = {"range": 3, "T.serial": 2}  # loops that stay loops in CUDA; and how many bounds

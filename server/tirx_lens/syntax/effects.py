@@ -159,6 +159,7 @@ class KernelEffects:
                 arguments=arguments.positional,
                 keywords=arguments.keywords,
                 stack=tuple(self.stack),
+                complete=arguments.complete,
             )
         )
 
