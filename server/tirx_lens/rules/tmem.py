@@ -1,0 +1,84 @@
+"""The life of tensor memory in a kernel: who allocates it, who uses it, who frees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.buffers import Memory, buffers_in, memory_of
+from tirx_lens.model.expr import Const, constant_int
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import ObjectKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+LARGEST = 512
+"""The columns that one SM has."""
+SMALLEST = 32
+"""The columns of the smallest allocation."""
+
+_USES = ("T.ptx.tcgen05.mma", "T.ptx.tcgen05.ld", "T.ptx.tcgen05.st", "T.ptx.tcgen05.cp")
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """An end of an allocation's life: where it is taken or given back, and its columns.
+
+    `pool` is the `TMEMPool` that does it, None for an instruction.
+    """
+
+    reached: Reached
+    columns: Expr
+    pool: KernelObject | None = None
+
+    @property
+    def known_columns(self) -> int | None:
+        """The number of columns, where the text tells it."""
+        return constant_int(self.columns)
+
+
+def allocations(reach: ReachMap) -> list[Life]:
+    """Return where TMEM is allocated."""
+    return list(_ends(reach, Op.TMEM_ALLOC, "commit"))
+
+
+def deallocations(reach: ReachMap) -> list[Life]:
+    """Return where TMEM is freed."""
+    return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
+
+
+def uses_tmem(operation: Operation) -> bool:
+    """Tell whether an operation reads or writes TMEM."""
+    if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_USES):
+        return True
+    if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
+        return False
+    return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
+
+
+def named_by(operation: Operation) -> Iterator[KernelObject]:
+    """Yield the buffers that the operands of an operation name."""
+    for value in (*operation.arguments, *(value for _, value in operation.keywords)):
+        yield from buffers_in(value)
+
+
+def is_opaque(reach: ReachMap) -> bool:
+    """Tell whether a kernel calls something that may do what is looked for."""
+    return any(reached.operation.op is Op.OPAQUE for reached in reach.reached)
+
+
+def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
+    for reached in reach.reached:
+        operation, pool = reached.operation, reached.operation.receiver
+        if operation.op is op:
+            columns = operation.argument(1, "n_cols")
+            if columns is not None:
+                yield Life(reached, columns)
+        elif pool is not None and pool.kind is ObjectKind.TMEM_POOL and operation.name == method:
+            yield Life(reached, pool.argument(1, "total_cols") or Const(LARGEST), pool)
