@@ -72,9 +72,9 @@ def expected_bytes(arrival: Operation) -> tuple[KernelObject | None, Expr] | Non
         tma = barrier.kind is ObjectKind.TMA_BARRIER and arrival.op is Op.BARRIER_ARRIVE
         count = arrival.argument(1, "tx_count") if tma else None
         return (barrier, count) if count is not None else None
-    if arrival.name.startswith("T.ptx.mbarrier") and ".expect_tx" in arrival.name:
-        if len(arrival.arguments) > 1:
-            return barrier_in(arrival.arguments[0]), arrival.arguments[1]
+    raw = arrival.name.startswith("T.ptx.mbarrier") and ".expect_tx" in arrival.name
+    if raw and len(arrival.arguments) > 1:
+        return barrier_in(arrival.arguments[0]), arrival.arguments[1]
     return None
 
 

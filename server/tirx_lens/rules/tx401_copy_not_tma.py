@@ -32,9 +32,9 @@ class CopyNotTma(Rule):
     """An asynchronous copy names no `dispatch=`, so that it need not become a TMA copy.
 
     ## What it does
-    Finds `Tx.copy_async` from global to shared memory with `mbar=` and without `dispatch=`: an error
-    where an arrival arms that barrier with bytes, else information. Finds stores from
-    shared to global memory without `dispatch=` (information).
+    Finds `Tx.copy_async` from global to shared memory with `mbar=` and without `dispatch=`: an
+    error where an arrival arms that barrier with bytes, else information. Finds stores from shared
+    to global memory without `dispatch=` (information).
 
     ## Why it is bad
     TVM tries the variants of a copy by priority, and `ldgsts` comes before TMA. It copies with
