@@ -1,0 +1,171 @@
+"""Everything that a kernel does with each of its barriers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import (
+    Apply,
+    Call,
+    Expr,
+    Item,
+    Member,
+    Ref,
+    Select,
+    Sequence,
+    Slice,
+    Variable,
+    constant_int,
+)
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.rules.nesting import Placed, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.rules.rule import KernelView
+
+_WORDS_TAKEN = re.compile(rb"\.(?:buf|mbar)\b(?!\s*=)")
+_METHODS = {Op.BARRIER_INIT: "inits", Op.BARRIER_WAIT: "waits", Op.BARRIER_ARRIVE: "arrivals"}
+
+
+@dataclass(slots=True)
+class Handoff:
+    """The places that use one barrier, in program order.
+
+    `copies` give it as `mbar=`; `pointers` are the `ptr_to` calls, those of copies among them;
+    `remotes` make a view of it in another CTA; `elsewhere` hand it, a pointer to it or its pipeline
+    to something that is no copy.
+    """
+
+    barrier: KernelObject
+    pipeline: KernelObject | None = None
+    made: Placed | None = None
+    inits: list[Placed] = field(default_factory=list)
+    waits: list[Placed] = field(default_factory=list)
+    arrivals: list[Placed] = field(default_factory=list)
+    copies: list[Placed] = field(default_factory=list)
+    pointers: list[Placed] = field(default_factory=list)
+    remotes: list[Placed] = field(default_factory=list)
+    elsewhere: list[Placed] = field(default_factory=list)
+
+    @property
+    def depth(self) -> int | None:
+        """The number of slots; None when the text does not say."""
+        if self.pipeline is not None:
+            return constant_int(self.pipeline.argument(1, "stages"))
+        return constant_int(self.barrier.argument(1, "depth")) if self.barrier.class_name else None
+
+
+@dataclass(frozen=True, slots=True)
+class Handoffs:
+    """The barriers of a kernel.
+
+    `is_open` says that something may use them where the model does not see it: a function whose
+    body is not known, or their words taken out of the wrapper.
+    """
+
+    program: tuple[Placed, ...]
+    barriers: tuple[Handoff, ...]
+    is_open: bool
+
+
+def handoffs(view: KernelView) -> Handoffs:
+    """Follow the barriers of a kernel through its operations."""
+    program = placed(view.kernel.body)
+    found: dict[KernelObject, Handoff] = {}
+    pipelines: dict[int, Placed] = {}
+    for place in program:
+        operation = place.operation
+        made = operation.created
+        if made is not None and made.kind is ObjectKind.PIPELINE:
+            pipelines[made.span.start] = place
+        if made is not None and made.kind in BARRIERS:
+            found.setdefault(made, Handoff(made, made=place))
+        for barrier in _barriers_of(operation):
+            handoff = found.setdefault(barrier, Handoff(barrier))
+            if handoff.made is None and not barrier.class_name:
+                handoff.made = pipelines.get(barrier.span.start)
+                handoff.pipeline = handoff.made.operation.created if handoff.made else None
+            _note(handoff, place)
+    _note_whole_pipelines(program, found)
+    opaque = any(place.operation.op is Op.OPAQUE for place in program)
+    taken = _WORDS_TAKEN.search(view.source.data) is not None
+    return Handoffs(tuple(program), tuple(found.values()), opaque or taken)
+
+
+def _barriers_of(operation: Operation) -> list[KernelObject]:
+    receiver = operation.receiver
+    named = [receiver] if receiver is not None else []
+    named += [target for value in _given(operation) for target in objects_in(value)]
+    return list(dict.fromkeys(target for target in named if target.kind in BARRIERS))
+
+
+def _note(handoff: Handoff, place: Placed) -> None:
+    operation = place.operation
+    if operation.receiver != handoff.barrier:
+        copies = operation.op in (Op.COPY_ASYNC, Op.COPY)
+        (handoff.copies if copies else handoff.elsewhere).append(place)
+    elif operation.op in _METHODS:
+        uses: list[Placed] = getattr(handoff, _METHODS[operation.op])
+        uses.append(place)
+    elif operation.name == "ptr_to":
+        handoff.pointers.append(place)
+    elif operation.name == "remote_view":
+        handoff.remotes.append(place)
+    else:
+        handoff.elsewhere.append(place)
+
+
+def _note_whole_pipelines(program: list[Placed], found: dict[KernelObject, Handoff]) -> None:
+    """Take a pipeline that is handed on as a whole for its barriers."""
+    for place in program:
+        for value in _given(place.operation):
+            for target in objects_in(value):
+                for handoff in found.values():
+                    if target == handoff.pipeline:
+                        handoff.elsewhere.append(place)
+
+
+def _given(operation: Operation) -> Iterator[Expr]:
+    yield from operation.arguments
+    for _, value in operation.keywords:
+        yield value
+
+
+def objects_in(expr: Expr) -> Iterator[KernelObject]:
+    """Yield the typed objects that an expression names, outermost first."""
+    if isinstance(expr, Ref):
+        yield expr.target
+    for part in parts_of(expr):
+        yield from objects_in(part)
+
+
+def variables_in(expr: Expr) -> Iterator[Variable]:
+    """Yield the variables that an expression reads."""
+    if isinstance(expr, Variable):
+        yield expr
+    for part in parts_of(expr):
+        yield from variables_in(part)
+
+
+def parts_of(expr: Expr) -> tuple[Expr, ...]:
+    """Return the expressions directly inside an expression."""
+    match expr:
+        case Apply(operands=parts) | Sequence(items=parts):
+            return parts
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
+        case Item(base=base, index=index):
+            return (base, index)
+        case Slice(start=start, stop=stop, step=step):
+            return tuple(part for part in (start, stop, step) if part is not None)
+        case Member(base=base):
+            return (base,)
+        case Call(callee=callee, arguments=arguments, keywords=keywords):
+            return (callee, *arguments, *(value for _, value in keywords))
+    return ()

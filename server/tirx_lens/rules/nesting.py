@@ -1,0 +1,92 @@
+"""Operations with the loops and branches around them, whether or not threads are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Call, Path, Variable, constant_int, is_host
+from tirx_lens.model.kernel import Branch, Exit, Loop, LoopKind, Operation
+from tirx_lens.model.queries import blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.kernel import Block
+
+_COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An operation and what stands around it, outermost first."""
+
+    operation: Operation
+    around: tuple[Branch | Loop, ...]
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around it."""
+        return tuple(part for part in self.around if isinstance(part, Loop))
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the host decides if it exists, and the text does not say how."""
+        return any(isinstance(p, Branch) and is_host(p.condition) for p in self.around)
+
+    def is_in(self, loop: Loop) -> bool:
+        """Tell whether it stands in a loop."""
+        return any(part is loop for part in self.around)
+
+    def is_beside(self, other: Placed) -> bool:
+        """Tell whether the same loops and branches stand around both: they go together."""
+        return list(map(id, self.around)) == list(map(id, other.around))
+
+    def branches_in(self, loop: Loop) -> Iterator[Branch]:
+        """Yield the branches between a loop and the operation."""
+        inside = False
+        for part in self.around:
+            if inside and isinstance(part, Branch):
+                yield part
+            inside = inside or part is loop
+
+
+def placed(block: Block) -> list[Placed]:
+    """Return every operation of a block, in program order."""
+    return list(_placed(block, ()))
+
+
+def _placed(block: Block, around: tuple[Branch | Loop, ...]) -> Iterator[Placed]:
+    for statement in block.statements:
+        if isinstance(statement, Operation):
+            yield Placed(statement, around)
+            continue
+        inner = (*around, statement) if isinstance(statement, (Branch, Loop)) else around
+        for below in blocks_of(statement):
+            yield from _placed(below, inner)
+
+
+def turns(loop: Loop) -> range | None:
+    """Return the values that the variable of a counting loop takes; None when not known."""
+    control = loop.control
+    if loop.kind is LoopKind.WHILE or not isinstance(control, Call):
+        return None
+    if not isinstance(control.callee, Path) or control.callee.dotted not in _COUNTING:
+        return None
+    bounds = [constant_int(argument) for argument in control.arguments]
+    known = [bound for bound in bounds if bound is not None]
+    if not 1 <= len(known) == len(bounds) <= 2:
+        return None
+    return range(*known)
+
+
+def repeats(loop: Loop) -> bool:
+    """Tell whether a loop may run more than once."""
+    values = turns(loop)
+    left = any(isinstance(statement, Exit) for statement in loop.body.statements)
+    return not left and (values is None or len(values) > 1)
+
+
+def counts(loop: Loop, variable: Variable) -> bool:
+    """Tell whether a variable is the one of a loop."""
+    return any(place.start == variable.declared for place in loop.variables)

@@ -1,0 +1,329 @@
+"""TX111: a barrier is used at a slot that it does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import (
+    Apply,
+    Const,
+    Expr,
+    Operator,
+    Sequence,
+    Variable,
+    constant_int,
+)
+from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
+from tirx_lens.rules.nesting import Placed, counts, turns
+from tirx_lens.rules.related import calls_around
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.syntax.fold import compute
+from tirx_lens.threads.describe import describe
+from tirx_lens.threads.participants import Participants, Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import ReachMap
+
+_LONGEST = 4096  # turns of a loop whose slots are tried one by one
+
+
+class BarrierSlotOutOfRange(Rule):
+    """A barrier is used at a slot past its depth.
+
+    ## What it does
+    Finds `wait`, `arrive` and `ptr_to` at a slot that the barrier does not have: a constant, an
+    index computed from thread ids or from the variable of a loop with known bounds, or the stage of a `PipelineState`
+    with more stages than the barrier has slots.
+
+    ## Why it is bad
+    `TMABar(pool, 4)` allocates four mbarrier words. Slot 4 is whatever lies behind them in shared
+    memory: the next barrier, or data. It was not initialised as this one, and nobody signals it, so
+    a wait there hangs; an arrival corrupts what lies there. TVM does not check.
+
+    ## Example
+    ```python
+    full = TMABar(pool, 4)
+    for s in range(5):
+        full.wait(s, 0)
+    ```
+
+    ## Use instead
+    ```python
+    full = TMABar(pool, 4)
+    for s in range(4):
+        full.wait(s, 0)
+    ```
+
+    ## When not to
+    Slots that the text does not tell, and those under a branch that asks for the loop's variable,
+    are not judged. A state with fewer stages than the barrier has slots wastes slots, no more.
+
+    ## References
+    - TVM, `python/tvm/backend/cuda/lang/pipeline.py`, class `MBarrier`, parameter `depth`
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier*
+    """
+
+    code: ClassVar[str] = "TX111"
+    name: ClassVar[str] = "barrier-slot-out-of-range"
+    levels: ClassVar[str] = "error"
+
+    VALID = (
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 4)
+            empty = MBarrier(pool, 4)
+            state = PipelineState(4, phase=0)
+            pair = PipelineState(2, phase=0)
+            full.init(1)
+            empty.init(128)
+            pool.commit()
+            T.cuda.cta_sync()
+            if wg_id == 0:
+                for k in range(16):
+                    full.wait(state.stage, state.phase)
+                    empty.arrive(k % 4)
+                    state.advance()
+                for k in T.unroll(2, 4):
+                    full.wait(k, 0)
+                for k in range(4):
+                    empty.wait(pair.stage, pair.phase)
+                    pair.advance()
+            elif warp_id == 0:
+                for k in range(16):
+                    if T.cuda.elect_sync():
+                        full.arrive(k % 4, 64)
+                    if k < 4:
+                        empty.wait(k, 1)
+        """),
+        # A depth that is not known, an index that is not known.
+        """\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.pipeline import MBarrier
+
+
+def build(DEPTH, DEEP):
+    @T.prim_func
+    def kernel(A: T.Buffer((64,), "float16")):
+        T.device_entry()
+        tid = T.thread_id([128])
+        pool = T.SMEMPool()
+        some = MBarrier(pool, DEPTH)
+        four = MBarrier(pool, 4)
+        some.init(128)
+        four.init(128)
+        pool.commit()
+        T.cuda.cta_sync()
+        some.arrive(7)
+        some.wait(7, 0)
+        four.arrive(DEPTH)
+        four.wait(DEPTH, 0)
+        if DEEP:
+            four.arrive(4)
+            four.wait(4, 0)
+
+    return kernel
+""",
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                DEPTH = 2
+                pool = T.SMEMPool()
+                full = TMABar(pool, DEPTH)
+                full.init(1)
+                pool.commit()
+                T.cuda.cta_sync()
+                if wg_id == 0:
+                    full.wait(DEPTH, 0)  # <-
+                elif T.filter(lane_id, warp_id == 0 and lane_id == 0):
+                    full.arrive(2, 64)  # <-
+            """)
+        ),
+        # Pipelines, pointers, keywords, negative slots.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                pipe = Pipeline(pool, 3, full="tma", empty="tcgen05")
+                pool.commit()
+                T.cuda.cta_sync()
+                pipe.empty.wait(stage=3, phase=1)  # <-
+                pipe.full.wait(-1, 0)  # <-
+                T.evaluate(pipe.full.ptr_to([4]))  # <-
+            """)
+        ),
+        # Loops: one turn too many, a ring of another depth, inside a T.inline function.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 4)
+                empty = MBarrier(pool, 4)
+                full.init(1)
+                empty.init(128)
+                pool.commit()
+
+                @T.inline
+                def drain(stages):
+                    for stage in T.unroll(stages + 1):
+                        empty.wait(stage, 0)  # <-
+
+                if wg_id == 1:
+                    drain(4)
+                else:
+                    for k in T.serial(32):
+                        full.wait(k % 8, k // 8 % 2)  # <-
+                        empty.arrive(k % 4)
+            """)
+        ),
+        # A slot for each warpgroup, of which there are two.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                done = MBarrier(pool, 1)
+                done.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+                if warp_id == 0:
+                    done.wait(wg_id, 0)  # <-
+            """)
+        ),
+        # The state has more stages than the barrier has slots.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                full.init(1)
+                pool.commit()
+                state = PipelineState(4, phase=0)
+                for k in range(32):
+                    full.wait(state.stage, state.phase)  # <-
+                    state.advance()
+            """)
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Compare each slot with the depth of its barrier."""
+        found = handoffs(view)
+        for handoff in found.barriers:
+            for place in (*handoff.waits, *handoff.arrivals, *handoff.pointers):
+                if not place.is_chosen:
+                    yield from self._check_slot(view.reach, found, handoff, place)
+
+    def _check_slot(
+        self, reach: ReachMap | None, found: Handoffs, handoff: Handoff, place: Placed
+    ) -> Iterator[Finding]:
+        depth, slot = handoff.depth, _slot(place)
+        outside = _outside(found, place, slot, depth) if depth is not None else None
+        if outside is None and depth is not None and slot is not None and reach is not None:
+            outside = _beyond_in_some_thread(reach, place, slot, depth)
+        if outside is None or depth is None or slot is None:
+            return
+        name = handoff.barrier.name
+        has = f"slots 0 to {depth - 1}" if depth > 1 else "slot 0 alone"
+        message = (
+            f"`{name}` has {has}, and this uses {outside}: what lies there in shared memory is "
+            "not this barrier. A wait there never returns, an arrival corrupts what it hits. Keep "
+            f"the slot below {depth}, or give the barrier more slots"
+        )
+        related = [Related(handoff.barrier.span, f"`{name}` is made here with {depth} slots")]
+        yield self.finding(
+            Severity.ERROR,
+            message,
+            place.operation.span,
+            related=related + calls_around(place.operation),
+        )
+
+
+def _slot(place: Placed) -> Expr | None:
+    operation = place.operation
+    if operation.name != "ptr_to":
+        return operation.argument(0, "stage")
+    given = operation.argument(0, "idx")
+    return given.items[0] if isinstance(given, Sequence) and len(given.items) == 1 else None
+
+
+def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> str | None:
+    """Say which slot past the depth a place surely uses; None when it uses none, or it may."""
+    if slot is None:
+        return None
+    number = constant_int(slot)
+    if number is not None:
+        return None if 0 <= number < depth else f"slot {number}"
+    variables = set(variables_in(slot))
+    if len(variables) != 1:
+        return None
+    variable = variables.pop()
+    state = _state_of(found, variable)
+    if state is not None and slot == variable:
+        return _past_the_end(found, place, state, depth)
+    for loop in place.loops:
+        values = turns(loop) if counts(loop, variable) else None
+        asked = any(variable in variables_in(b.condition) for b in place.branches_in(loop))
+        if values is not None and not asked and len(values) <= _LONGEST:
+            slots = [_computed(slot, variable, value) for value in values]
+            beyond = [s for s in slots if isinstance(s, int) and not 0 <= s < depth]
+            return f"slot {beyond[0]}" if beyond else None
+    return None
+
+
+def _state_of(found: Handoffs, variable: Variable) -> KernelObject | None:
+    """Return the pipeline state whose stage a variable is."""
+    for place in found.program:
+        made = place.operation.created
+        if made is None or made.kind is not ObjectKind.PIPELINE_STATE:
+            continue
+        if (f"{made.name}.stage", made.span.start) == (variable.name, variable.declared):
+            return made
+    return None
+
+
+def _beyond_in_some_thread(reach: ReachMap, place: Placed, slot: Expr, depth: int) -> str | None:
+    """Say which threads bring a slot past the depth: `full.wait(wg_id, ...)`."""
+    if any(True for _ in variables_in(slot)):
+        return None
+    outcome = reach.condition(Apply(Operator.GREATER_EQUAL, (slot, Const(depth))))
+    for reached in reach.reached:
+        who = reached.participants
+        beyond = who.possible & outcome.yes
+        if reached.operation is place.operation and beyond and who.pick is not Pick.SOME:
+            those = describe(Participants(beyond, beyond, who.pick), reach.shape)
+            return f"slot {depth} or more in {those}"
+    return None
+
+
+def _past_the_end(found: Handoffs, place: Placed, state: KernelObject, depth: int) -> str | None:
+    """Say how far a state's stages go, if it has more than the barrier and walks through them."""
+    stages = constant_int(state.argument(0, "depth"))
+    if stages is None or stages <= depth:
+        return None
+    for step in found.program:
+        moves = step.operation.op is Op.STATE_ADVANCE and step.operation.receiver == state
+        if moves and step.loops and step.is_beside(place):
+            walked = 1
+            for loop in step.loops:
+                values = turns(loop)
+                walked *= len(values) if values is not None else stages
+            if walked > depth:
+                return f"slot {depth} when `{state.name}`, of {stages} stages, gets there"
+    return None
+
+
+def _computed(expr: Expr, variable: Variable, value: int) -> object:
+    """Compute an index for one value of its variable; None when it cannot be."""
+    if expr == variable:
+        return value
+    match expr:
+        case Const(value=constant):
+            return constant
+        case Apply(operator=operator, operands=(left, right)):
+            first, second = _computed(left, variable, value), _computed(right, variable, value)
+            return None if first is None or second is None else compute(operator, first, second)
+    return None
