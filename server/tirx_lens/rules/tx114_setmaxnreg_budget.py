@@ -213,7 +213,7 @@ def kernel(A: T.Buffer((64,), "float16")):
         yield self.finding(Severity.WARNING, message, setter.operation.span, related=related)
 
 
-def _partial_warpgroup(setter: Reached, setters: Sequence[Reached], reach: ReachMap) -> int | None:
+def _partial_warpgroup(setter: Reached, reach: ReachMap) -> int | None:
     """Return a warpgroup of which some threads set registers here and others never do."""
     who, shape = setter.participants, reach.shape
     elsewhere = 0
