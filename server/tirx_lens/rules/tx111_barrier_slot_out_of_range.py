@@ -39,8 +39,8 @@ class BarrierSlotOutOfRange(Rule):
 
     ## What it does
     Finds `wait`, `arrive` and `ptr_to` at a slot that the barrier does not have: a constant, an
-    index computed from thread ids or from the variable of a loop with known bounds, or the stage of a `PipelineState`
-    with more stages than the barrier has slots.
+    index computed from thread ids or from the variable of a loop with known bounds, or the stage of
+    a `PipelineState` with more stages than the barrier has slots.
 
     ## Why it is bad
     `TMABar(pool, 4)` allocates four mbarrier words. Slot 4 is whatever lies behind them in shared
