@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Symbol
+from tirx_lens.syntax.reparse import node_at
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,11 @@ def commented_arguments(definition: Node) -> Mapping[str, Expr]:
 
 
 def called_arguments(
-    names: list[str], definition: Node, data: bytes, root: Node, reader: ExpressionReader
+    names: list[str],
+    definition: Node,
+    data: bytes,
+    roots: tuple[Node, ...],
+    reader: ExpressionReader,
 ) -> Mapping[str, Expr]:
     """Return the constant arguments that the calls of a builder in its own file agree on.
 
@@ -62,7 +67,7 @@ def called_arguments(
     """
     name = field_of(definition, "name")
     agreed: dict[str, Expr] = {}
-    for call in calls_of(name.text or b"", data, root) if name is not None else ():
+    for call in calls_of(name.text or b"", data, roots) if name is not None else ():
         arguments = reader.arguments(field_of(call, "arguments"))
         given = dict(zip(names, arguments.positional, strict=False))
         given.update(arguments.keywords)
@@ -73,14 +78,14 @@ def called_arguments(
 
 
 def calls_of(
-    name: bytes, data: bytes, root: Node, start: int = 0, end: int | None = None
+    name: bytes, data: bytes, roots: tuple[Node, ...], start: int = 0, end: int | None = None
 ) -> Iterator[Node]:
     """Yield the calls of a function by its plain name, in order, in a range of the text."""
     place = data.find(name, start, end) if name else -1
     while place >= 0:
         after = place + len(name)
         if _OPENING.match(data, after) and not _WORD_BEFORE.match(data[max(0, place - 1) : place]):
-            node = root.descendant_for_byte_range(place, place + 1)
+            node = node_at(roots, place, place + 1)
             call = node.parent if node is not None else None
             if call is not None and call.type == "call":
                 yield call

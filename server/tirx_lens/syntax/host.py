@@ -55,12 +55,12 @@ _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 class HostReader:
     """Reads the host code of one file and collects its kernels. Use once."""
 
-    def __init__(self, root: Node, data: bytes, unwanted: Container[int] = ()) -> None:
+    def __init__(self, roots: tuple[Node, ...], data: bytes, unwanted: Container[int] = ()) -> None:
         """`unwanted` are the starts of statements of the file whose kernels are left unread."""
         self._kernels: list[Kernel] = []
         self._unwanted = unwanted
         self._is_wanted = True
-        self._root = root
+        self._roots = roots
         self._data = data
         self._reader = ExpressionReader(Scope(host=True), self)
         self._builder: str | None = None
@@ -71,7 +71,7 @@ class HostReader:
 
     def read(self) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement of the file and the kernels in it, in order."""
-        for node in children_of(self._root):
+        for node in (node for root in self._roots for node in children_of(root)):
             self._is_wanted = node.start_byte not in self._unwanted
             self._statements([node])
             yield node.start_byte, tuple(self._kernels)
@@ -269,7 +269,7 @@ class HostReader:
         given = commented_arguments(builder.node)
         if not given:
             order = [parameter.name for parameter in parameters_of(builder.node)]
-            given = called_arguments(order, builder.node, self._data, self._root, self._reader)
+            given = called_arguments(order, builder.node, self._data, self._roots, self._reader)
         inner = builder.scope.inner(host=True)
         for parameter in parameters_of(builder.node):
             value = given.get(parameter.name)

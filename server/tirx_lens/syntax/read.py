@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import KernelFile
 from tirx_lens.syntax.host import HostReader
-from tirx_lens.syntax.tree import parse
+from tirx_lens.syntax.reparse import parse_text
 
 if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
@@ -22,8 +22,7 @@ def read_kernels(source: SourceText) -> KernelFile:
     """
     if not mentions_kernels(source):
         return KernelFile()
-    tree = parse(source.data)
-    by_statement = HostReader(tree.root_node, source.data).read()
+    by_statement = HostReader(parse_text(source.data), source.data).read()
     return KernelFile(tuple(kernel for _, kernels in by_statement for kernel in kernels))
 
 

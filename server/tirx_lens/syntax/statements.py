@@ -15,7 +15,8 @@ from tirx_lens.model.span import Span
 from tirx_lens.syntax.arguments import calls_of
 from tirx_lens.syntax.host import HostReader
 from tirx_lens.syntax.recent import Recent
-from tirx_lens.syntax.tree import Reparser, field_of
+from tirx_lens.syntax.reparse import Reparser
+from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
+_ASSIGNMENTS = ("assignment", "augmented_assignment")
 _MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
 
 
@@ -79,7 +81,7 @@ class Version:
     """One version of a text: its statements that may hold kernels, in order."""
 
     units: tuple[Unit, ...]
-    root: Node
+    roots: tuple[Node, ...]
     data: bytes
 
     def kernels(self, unwanted: Container[int]) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
@@ -87,7 +89,7 @@ class Version:
 
         What stands between the kernels is read in any case.
         """
-        return HostReader(self.root, self.data, unwanted).read()
+        return HostReader(self.roots, self.data, unwanted).read()
 
 
 class VersionReader:
@@ -100,26 +102,22 @@ class VersionReader:
     def read(self, data: bytes) -> Version:
         """Read the next version."""
         self._known.begin_version()
-        root = self._parser.parse(data).root_node
-        placed = list(self._place(root, data))
-        return Version(tuple(_Dependencies(placed, root, data).units()), root, data)
+        roots = self._parser.parse(data)
+        placed = list(self._place(roots, data))
+        return Version(tuple(_Dependencies(placed, roots, data).units()), roots, data)
 
-    def _place(self, root: Node, data: bytes) -> Iterator[Placed]:
-        comments: list[bytes] = []
-        for node in root.children:
-            if node.type == "comment":
-                text = data[node.start_byte : node.end_byte]
-                if b"tirx-lens" in text:
-                    comments.append(text)
-                continue
-            lines = _whole_lines(data, node)
-            yield Placed(
-                self._statement(node, data[lines.start : lines.end]),
-                node.start_byte,
-                lines,
-                tuple(comments),
-            )
-            comments = []
+    def _place(self, roots: tuple[Node, ...], data: bytes) -> Iterator[Placed]:
+        for root in roots:
+            comments: list[bytes] = []
+            for node in root.children:
+                if node.type == "comment":
+                    text = data[node.start_byte : node.end_byte]
+                    comments += [text] if b"tirx-lens" in text else []
+                    continue
+                lines = _whole_lines(data, node)
+                statement = self._statement(node, data[lines.start : lines.end])
+                yield Placed(statement, node.start_byte, lines, tuple(comments))
+                comments = []
 
     def _statement(self, node: Node, text: bytes) -> Statement:
         if node.has_error or node.is_missing:
@@ -134,13 +132,26 @@ class VersionReader:
 def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
     words = frozenset(_WORD.findall(text))
     definition = field_of(node, "definition") or node
-    name = field_of(definition, "name") if definition.type in _DEFINITIONS else None
-    binds = words
-    if name is not None and b":=" not in text:
-        binds = frozenset((name.text or b"",))
+    binds = words if b":=" in text else _bound(definition, words)
     has_kernels = b"@" in text  # a kernel is a decorated function
     defines = frozenset(_DEFINED.findall(text)) if has_kernels else frozenset()
     return Statement(words, binds, defines, has_kernels, is_settled)
+
+
+def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the names that a statement may bind, for all that can be seen from its outside."""
+    if node.type in _DEFINITIONS:
+        name = field_of(node, "name")
+        return frozenset((name.text or b"",)) if name is not None else frozenset()
+    if node.type != "expression_statement" or node.has_error:
+        return words
+    targets = []
+    for child in children_of(node):
+        assigned: Node | None = child
+        while assigned is not None and assigned.type in _ASSIGNMENTS:
+            targets.append(text_of(assigned.child_by_field_name("left") or assigned))
+            assigned = field_of(assigned, "right")
+    return frozenset(_WORD.findall(" ".join(targets).encode()))
 
 
 def _whole_lines(data: bytes, node: Node) -> Span:
@@ -152,14 +163,14 @@ def _whole_lines(data: bytes, node: Node) -> Span:
 class _Dependencies:
     """What depends on what among the statements of one version."""
 
-    def __init__(self, placed: Sequence[Placed], root: Node, data: bytes) -> None:
+    def __init__(self, placed: Sequence[Placed], roots: tuple[Node, ...], data: bytes) -> None:
         self._placed = placed
         self._binding: dict[bytes, list[int]] = {}
         for index, one in enumerate(placed):
             for name in one.statement.binds:
                 self._binding.setdefault(name, []).append(index)
         self._steps = 0
-        self._calls = self._find_calls(root, data)
+        self._calls = self._find_calls(roots, data)
 
     def units(self) -> Iterator[Unit]:
         """Yield the statements that may hold kernels with what they depend on."""
@@ -181,13 +192,15 @@ class _Dependencies:
                 statement.is_settled and self._steps <= _MOST_STEPS,
             )
 
-    def _find_calls(self, root: Node, data: bytes) -> dict[bytes, list[tuple[int, bytes]]]:
+    def _find_calls(
+        self, roots: tuple[Node, ...], data: bytes
+    ) -> dict[bytes, list[tuple[int, bytes]]]:
         """Return the calls of functions that may build kernels, each with its statement."""
         found: dict[bytes, list[tuple[int, bytes]]] = {}
         defined: frozenset[bytes] = frozenset().union(*(p.statement.defines for p in self._placed))
         for index, one in enumerate(self._placed):
             for name in one.statement.words & defined:
-                for call in calls_of(name, data, root, one.lines.start, one.lines.end):
+                for call in calls_of(name, data, roots, one.lines.start, one.lines.end):
                     text = call.text or b""
                     if call.has_error:
                         text += str(call).encode()

@@ -1,0 +1,174 @@
+"""Parsing the versions of a text, each from the one before, and errors kept to where they are.
+
+tree-sitter mends an error with what it finds around it: after a bracket that is not closed yet,
+all functions below may be lost. So a text with errors is parsed definition by definition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Parser, Range
+
+from tirx_lens.model.span import Span
+from tirx_lens.syntax.recent import Recent
+from tirx_lens.syntax.tree import python_language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node, Tree
+
+# Strings and comments, which may hold anything, and lines that begin a definition of the module.
+_LEXEMES = re.compile(
+    rb"""(?P<quotes>\"{3}|'{3})(?:\\.|[^\\])*?(?:(?P=quotes)|\Z)"""
+    rb"""|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|\#[^\n]*"""
+    rb"""|^(?P<definition>(?:async[ ]+)?def\b|class\b)|^(?P<decorator>@)|^(?P<other>[^\s#)\]}])""",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def parse_text(data: bytes) -> tuple[Node, ...]:
+    """Parse UTF-8 Python to the roots of one tree, or of several where it has errors."""
+    return Reparser().parse(data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A tree without errors of a part of a text."""
+
+    data: bytes
+    span: Span
+    row: int
+    tree: Tree
+
+
+class Reparser:
+    """Parses the versions of one text, each from newest one before it that had no errors.
+
+    The trees are those that `parse_text` gives. One with errors is never built upon, for what the
+    parser guessed in it may not be what it would guess afresh.
+    """
+
+    def __init__(self) -> None:
+        self._whole: _Parsed | None = None
+        self._by_text: Recent[bytes, _Parsed] = Recent()
+        self._by_index: dict[int, _Parsed] = {}
+
+    def parse(self, data: bytes) -> tuple[Node, ...]:
+        """Parse the next version of the text."""
+        whole = _parse(data, Span(0, len(data)), 0, self._whole)
+        if not whole.tree.root_node.has_error:
+            self._whole = whole
+            return (whole.tree.root_node,)
+        self._by_text.begin_version()
+        roots = []
+        row = 0
+        for index, span in enumerate(split(data)):
+            roots.append(self._part(index, data, span, row))
+            row += data.count(b"\n", span.start, span.end)
+        return tuple(roots)
+
+    def _part(self, index: int, data: bytes, span: Span, row: int) -> Node:
+        text = data[span.start : span.end]
+        known = self._by_text.get(text)
+        if known is not None and (known.span, known.row) == (span, row):
+            return known.tree.root_node
+        parsed = _parse(data, span, row, known or self._by_index.get(index))
+        if not parsed.tree.root_node.has_error:
+            self._by_text.put(text, parsed)
+            self._by_index[index] = parsed
+        return parsed.tree.root_node
+
+
+def split(data: bytes) -> list[Span]:
+    """Part a text where definitions of the module begin, with their decorators and comments."""
+    starts = [0]
+    decorated: int | None = None
+    for lexeme in _LEXEMES.finditer(data):
+        kind = lexeme.lastgroup
+        if kind == "decorator":
+            decorated = lexeme.start() if decorated is None else decorated
+        elif kind == "definition":
+            starts.append(decorated if decorated is not None else lexeme.start())
+            decorated = None
+        elif kind == "other":
+            decorated = None
+    starts = [_comments_above(data, start) for start in starts]
+    ends = [*starts[1:], len(data)]
+    return [Span(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
+
+
+def _comments_above(data: bytes, start: int) -> int:
+    """Return where the comments above a line begin, or the blank lines."""
+    while start:
+        above = data.rfind(b"\n", 0, start - 1) + 1
+        line = data[above:start]
+        if line.strip() and not line.startswith(b"#"):
+            break
+        start = above
+    return start
+
+
+def _parse(data: bytes, span: Span, row: int, base: _Parsed | None) -> _Parsed:
+    """Parse a part of a text, from an earlier tree of it if there is one."""
+    end = row + data.count(b"\n", span.start, span.end)
+    is_whole = span == Span(0, len(data))
+    here = Range(_point(data, span.start, row), _point(data, span.end, end), span.start, span.end)
+    parser = Parser(python_language(), included_ranges=None if is_whole else [here])
+    if base is None:
+        return _Parsed(data, span, row, parser.parse(data))
+    return _Parsed(data, span, row, parser.parse(data, _edited(base, data, span, row)))
+
+
+def _edited(base: _Parsed, data: bytes, span: Span, row: int) -> Tree:
+    """Return a tree that knows what differs between its part of the text and that part now."""
+    tree = base.tree.copy()
+    tree.edit(0, base.span.start, span.start, (0, 0), (base.row, 0), (row, 0))
+    old, new = base.data[base.span.start : base.span.end], data[span.start : span.end]
+    start, old_end, new_end = _changed(old, new)
+    at = _point(new, start, row + new.count(b"\n", 0, start))
+    old_point = _point(old, old_end, row + old.count(b"\n", 0, old_end))
+    new_point = _point(new, new_end, row + new.count(b"\n", 0, new_end))
+    by = span.start
+    tree.edit(start + by, old_end + by, new_end + by, at, old_point, new_point)
+    return tree
+
+
+def _changed(old: bytes, new: bytes) -> tuple[int, int, int]:
+    """Return where two texts begin to differ, and where in each of them they are alike again."""
+    shorter = min(len(old), len(new))
+    start = _longest(shorter, lambda size, more: old[size:more] == new[size:more])
+    alike = _longest(
+        shorter - start,
+        lambda size, more: (
+            old[len(old) - more : len(old) - size] == new[len(new) - more : len(new) - size]
+        ),
+    )
+    return start, len(old) - alike, len(new) - alike
+
+
+def _longest(limit: int, is_alike: Callable[[int, int], bool]) -> int:
+    """Return the largest size up to which two texts are alike; halving keeps it to a few reads."""
+    size = 0
+    while size < limit:
+        middle = (size + limit + 1) // 2
+        if is_alike(size, middle):
+            size = middle
+        else:
+            limit = middle - 1
+    return size
+
+
+def _point(data: bytes, offset: int, row: int) -> tuple[int, int]:
+    return row, offset - (data.rfind(b"\n", 0, offset) + 1)
+
+
+def node_at(roots: tuple[Node, ...], start: int, end: int) -> Node | None:
+    """Return the smallest node that holds a range of the text."""
+    for root in roots:
+        if root.start_byte <= start and end <= root.end_byte:
+            return root.descendant_for_byte_range(start, end)
+    return None
