@@ -1,0 +1,81 @@
+"""What comes after an operation: to the end of the kernel, or round a loop and back to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.buffers import Region, region_of
+from tirx_lens.model.expr import Apply, Const, Expr, Id, Sequence, Slice
+from tirx_lens.model.kernel import Op
+
+if TYPE_CHECKING:
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
+
+
+def to_the_end(reach: ReachMap, start: Reached) -> list[Reached]:
+    """Return what stands after an operation, in program order."""
+    return list(reach.reached[_index(reach, start) + 1 :])
+
+
+def rounds(reach: ReachMap, start: Reached) -> list[list[Reached]]:
+    """Return, for each loop around an operation, what comes until it is there again."""
+    index = _index(reach, start)
+    found = []
+    for depth in range(len(start.loops), 0, -1):
+        loops = start.loops[:depth]
+        inside = [i for i, r in enumerate(reach.reached) if r.loops[:depth] == loops]
+        after = [reach.reached[i] for i in inside if i > index]
+        before = [reach.reached[i] for i in inside if i < index]
+        found.append(after + before)
+    return found
+
+
+def meets(first: Reached, second: Reached) -> bool:
+    """Tell whether some thread may execute both."""
+    return bool(first.participants.possible & second.participants.possible)
+
+
+def apart(first: Reached, second: Reached) -> bool:
+    """Tell whether two operations stand on different sides of one branch."""
+    sides = {id(guard.branch): guard.taken for guard in first.guards}
+    return any(sides.get(id(guard.branch), guard.taken) != guard.taken for guard in second.guards)
+
+
+def written_by(reached: Reached) -> Region | None:
+    """Return the part of a buffer that a tile operation writes."""
+    operation = reached.operation
+    return region_of(operation.argument(0, "dst")) if operation.op in _WRITES else None
+
+
+def surely_overlap(first: Region, second: Region) -> bool:
+    """Tell whether two parts of buffers surely share elements, in one round of a loop or another.
+
+    Parts picked by something that changes (a stage) may be different ones each time.
+    """
+    if first.buffer != second.buffer:
+        return False
+    if _is_whole(first) or _is_whole(second):
+        return True
+    return first.indices == second.indices and all(map(_is_fixed, first.indices))
+
+
+def _index(reach: ReachMap, start: Reached) -> int:
+    return next(i for i, reached in enumerate(reach.reached) if reached is start)
+
+
+def _is_whole(region: Region) -> bool:
+    return all(isinstance(i, Slice) and i.start is None and i.stop is None for i in region.indices)
+
+
+def _is_fixed(expr: Expr | None) -> bool:
+    """Tell whether a value is the same each time a thread computes it."""
+    match expr:
+        case None | Const() | Id():
+            return True
+        case Apply(operands=parts) | Sequence(items=parts):
+            return all(map(_is_fixed, parts))
+        case Slice(start=start, stop=stop, step=step):
+            return _is_fixed(start) and _is_fixed(stop) and _is_fixed(step)
+    return False

@@ -1,0 +1,410 @@
+"""TX303: a TMA store that nobody waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import constant_int
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.span import Span
+from tirx_lens.rules.bulk import Direction, bulk_copy
+from tirx_lens.rules.course import meets, rounds, surely_overlap, to_the_end, written_by
+from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.spelling import is_older, tirx_name
+from tirx_lens.rules.tmem import is_opaque
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tirx_lens.model.buffers import Region
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_STORE = 'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'
+_COMMIT = "T.ptx.cp.async_.bulk.commit_group()"
+_WAIT = "T.ptx.cp.async_.bulk.wait_group.read(0)"
+
+
+class BulkStoreNotDrained(Rule):
+    """A TMA store is not waited for before its source is written again or the kernel ends.
+
+    ## What it does
+    Follows each TMA store (`Tx.copy_async` from SMEM to GMEM by TMA, `cp.async.bulk.tensor` stores
+    and reductions) until the threads that issued it have put it into a bulk group (`commit_group`)
+    and waited for that group (`wait_group(n)` with `n` smaller than the number of groups committed
+    from it on). It reports stores
+
+    - that are never committed, or never waited for (error),
+    - whose source is written again before the wait (error),
+    - that are waited for in the loop, but not at the end of the kernel (warning).
+
+    ## Why it is bad
+    A TMA store reads its source whenever the engine gets to it. If threads write the next tile into
+    the same shared memory meanwhile, or the CTA ends and its shared memory goes to another, the
+    store sends what is there by then. On hardware 7 % of the output was wrong, other elements each
+    run, and small shapes came out right. A wait without a commit waits for nothing. TVM compiles it
+    without a word, and sanitizers do not see it.
+
+    ## Example
+    ```python
+    if T.cuda.elect_sync():
+        Tx.copy_async(D[m : m + 128, n : n + 64], Ds[:, :], dispatch="tma_auto")
+    T.cuda.warpgroup_sync(1)  # the next tile is written into Ds
+    ```
+
+    ## Use instead
+    ```python
+    if T.cuda.elect_sync():
+        Tx.copy_async(D[m : m + 128, n : n + 64], Ds[:, :], dispatch="tma_auto")
+        T.ptx.cp.async_.bulk.commit_group()
+        T.ptx.cp.async_.bulk.wait_group.read(0)
+    T.cuda.warpgroup_sync(1)
+    ```
+
+    ## Fix
+    Inserts what is missing after the store: both, the commit, or the wait.
+
+    ## When not to
+    The wait may stand far from the store, and leave `n` groups open where a ring of buffers is
+    used: a slice picked by a stage or loop variable is not taken for the same memory. Bulk groups
+    belong to the thread that commits them: a wait by other threads does not count.
+
+    ## References
+    - PTX ISA, *Data Movement and Conversion Instructions: cp.async.bulk.commit_group,
+      cp.async.bulk.wait_group*
+    """
+
+    code: ClassVar[str] = "TX303"
+    name: ClassVar[str] = "bulk-store-not-drained"
+    levels: ClassVar[str] = "error; warning where only the end of the kernel does not wait"
+    fix_title: ClassVar[str | None] = "Commit and wait"
+
+    VALID = (
+        in_finished_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            for i in range(4):
+                Tx.cta.copy(Ds[:], A[0:1024])
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0:
+                    if T.cuda.elect_sync():
+                        {_STORE}
+                        {_STORE}
+                        {_COMMIT}
+                        {_WAIT}
+                T.cuda.cta_sync()
+        """),
+        # Waited for at the top of the next round, by a thread that may be the elected one; 0.26.
+        in_finished_kernel(f"""
+            tid = T.thread_id([256])
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            for i in range(4):
+                if tid == 0:
+                    T.ptx.cp_async.bulk.wait_group(0)
+                T.cuda.cta_sync()
+                Tx.cta.copy(Ds[:], A[0:1024])
+                T.ptx.fence.proxy_async("shared::cta")
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0:
+                    if T.ptx.elect_sync():
+                        {_STORE}
+                        T.ptx.cp_async.bulk.commit_group()
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.cp_async.bulk.wait_group(0)
+        """),
+        # Two buffers in turn, one group left open in the loop.
+        in_finished_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((2, 1024), "float16")
+            pool.commit()
+            for i in range(4):
+                Tx.cta.copy(Ds[i % 2, :], A[0:1024])
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                    Tx.copy_async(A[0:1024], Ds[i % 2, :], dispatch="tma_auto")
+                    {_COMMIT}
+                    T.ptx.cp.async_.bulk.wait_group.read(1)
+                T.cuda.cta_sync()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                {_WAIT}
+        """),
+        # A load; a store that a function may wait for; a store that is still being written.
+        "from kernels import drain\n\n\n"
+        + in_finished_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            full = TMABar(pool, 1)
+            pool.commit()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                Tx.copy_async(Ds[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
+                {_STORE}
+                drain()
+        """),
+        in_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                {_STORE}
+        """),
+    )
+
+    INVALID = (
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if wg_id == 0 and warp_id == 0:
+                    if T.cuda.elect_sync():
+                        {_STORE}  # <-
+                        {_STORE}
+                T.cuda.cta_sync()
+            """),
+            replacement=in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if wg_id == 0 and warp_id == 0:
+                    if T.cuda.elect_sync():
+                        {_STORE}
+                        {_STORE}
+                        {_COMMIT}
+                        {_WAIT}
+                T.cuda.cta_sync()
+            """),
+        ),
+        # Committed, never waited for, in 0.26; the wait of another thread does not count.
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if T.filter(lane_id, wg_id == 0 and warp_id == 0 and lane_id == 0):
+                    {_STORE}  # <-
+                    T.ptx.cp_async.bulk.commit_group()
+                elif wg_id == 1:
+                    T.ptx.cp_async.bulk.wait_group(0)
+            """),
+            replacement=in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if T.filter(lane_id, wg_id == 0 and warp_id == 0 and lane_id == 0):
+                    {_STORE}
+                    T.ptx.cp_async.bulk.commit_group()
+                    T.ptx.cp_async.bulk.wait_group(0)
+                elif wg_id == 1:
+                    T.ptx.cp_async.bulk.wait_group(0)
+            """),
+        ),
+        # Waited for and not committed: the wait has nothing to wait for.
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                    {_STORE}  # <-
+                    {_WAIT}
+            """),
+            replacement=in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                    {_STORE}
+                    {_COMMIT}
+                    {_WAIT}
+            """),
+        ),
+        # The wrong way round; one group left open with one buffer.
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                Es = pool.alloc((1024,), "float16")
+                pool.commit()
+                for i in range(4):
+                    Tx.cta.copy(Ds[:], A[0:1024])
+                    Tx.cta.copy(Es[:], A[0:1024])
+                    T.ptx.fence.proxy.async_.shared__cta()
+                    T.cuda.cta_sync()
+                    if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                        {_STORE}  # <-
+                        {_WAIT}
+                        {_COMMIT}
+                    if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                        Tx.copy_async(A[0:1024], Es[:], dispatch="tma_auto")  # <-
+                        {_COMMIT}
+                        T.ptx["cp.async.bulk.wait_group.read"](1)
+                    T.cuda.cta_sync()
+                if warp_id == 0:
+                    {_WAIT}
+            """)
+        ),
+        # Only the last one is not waited for.
+        Invalid(
+            in_finished_kernel(f"""
+                @T.inline
+                def flush(slot):
+                    Tx.copy_async(A[0:1024], Ds[slot, :], dispatch="tma_auto")  # <-
+                    {_COMMIT}
+
+                pool = T.SMEMPool()
+                Ds = pool.alloc((2, 1024), "float16")
+                pool.commit()
+                for i in range(4):
+                    if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                        flush(i % 2)
+                        T.ptx.cp.async_.bulk.wait_group.read(1)
+            """),
+            severity=Severity.WARNING,
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Follow each run of stores to the wait for it."""
+        reach = view.reach
+        if reach is None or is_opaque(reach):
+            return
+        for store, last in _runs(reach):
+            copy = bulk_copy(store.operation)
+            source = copy.shared if copy is not None else None
+            yield from self._follow(view, reach, store, last, source)
+
+    def _follow(
+        self,
+        view: KernelView,
+        reach: ReachMap,
+        store: Reached,
+        last: Reached,
+        source: Region | None,
+    ) -> Iterator[Finding]:
+        others = [reached for reached in reach.reached if meets(reached, store)]
+        end = _drain(to_the_end(reach, last), store, None)
+        courses = [_drain(course, store, source) for course in rounds(reach, last)]
+        written = next((c.written for c in (*courses, end) if c.written is not None), None)
+        missing = [
+            (op, what)
+            for op, what in ((Op.BULK_COMMIT, "commit_group"), (Op.BULK_WAIT, "wait_group"))
+            if not any(reached.operation.op is op for reached in others)
+        ]
+        if missing:
+            if is_finished(view):
+                yield self._missing(view, store, last, [what for _, what in missing])
+        elif written is not None:
+            message = (
+                "this TMA store may still be reading its source when line "
+                f"{view.line(written.operation.span)} writes there again: no `wait_group` between "
+                "them covers the group it is committed to. Commit, then wait with a count of 0"
+            )
+            related = [Related(written.operation.span, "its source is written again here")]
+            related += guards_and_calls(store)
+            yield self.finding(Severity.ERROR, message, store.operation.span, related=related)
+        elif not end.drained and is_finished(view):
+            message = (
+                "the last of these TMA stores may still be reading shared memory when the CTA ends "
+                "and its memory goes to another. Wait with a count of 0 after the loop"
+            )
+            related = guards_and_calls(store)
+            yield self.finding(Severity.WARNING, message, store.operation.span, related=related)
+
+    def _missing(
+        self, view: KernelView, store: Reached, last: Reached, missing: list[str]
+    ) -> Finding:
+        named = " and no ".join(f"`{what}`" for what in missing)
+        consequence = (
+            "a wait without it waits for nothing, so"
+            if missing == ["commit_group"]
+            else "nobody knows when the engine has read its source, so"
+        )
+        message = (
+            f"the threads that issue this TMA store execute no {named}: {consequence} "
+            "shared memory is overwritten, or given to another CTA, while it is being sent. "
+            "Commit and wait after the store"
+        )
+        return self.finding(
+            Severity.ERROR,
+            message,
+            store.operation.span,
+            fix=_insert(view, last, missing),
+            related=guards_and_calls(store),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """How a store fares: waited for, or its source written before that."""
+
+    drained: bool
+    written: Reached | None = None
+
+
+def _drain(course: Iterable[Reached], store: Reached, source: Region | None) -> _Course:
+    committed = 0
+    for reached in course:
+        op = reached.operation.op
+        if op in (Op.BULK_COMMIT, Op.BULK_WAIT) and meets(reached, store):
+            if op is Op.BULK_COMMIT:
+                committed += 1
+                continue
+            left = constant_int(reached.operation.argument(0, "n"))
+            if left is None or left < committed:
+                return _Course(drained=True)
+        written = written_by(reached)
+        if source is not None and written is not None and surely_overlap(source, written):
+            return _Course(drained=False, written=reached)
+    return _Course(drained=False)
+
+
+def _runs(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:
+    """Yield the first and the last of stores that stand one after the other."""
+    run: list[Reached] = []
+    for reached in reach.reached:
+        copy = bulk_copy(reached.operation)
+        if copy is not None and copy.direction is Direction.STORE:
+            if run and reached.guards != run[-1].guards:
+                yield run[0], run[-1]
+                run = []
+            run.append(reached)
+        elif run and reached.operation.op is not Op.OTHER:
+            yield run[0], run[-1]
+            run = []
+    if run:
+        yield run[0], run[-1]
+
+
+def _insert(view: KernelView, last: Reached, missing: list[str]) -> Fix | None:
+    """Write the missing calls below the last store, or below its commit."""
+    if last.operation.stack or view.reach is None:
+        return None
+    after = last
+    if "commit_group" not in missing:
+        following = to_the_end(view.reach, last)
+        commits = (r for r in following if r.operation.op is Op.BULK_COMMIT and meets(r, last))
+        after = next(commits, last)
+        if after.operation.op is not Op.BULK_COMMIT or after.guards != last.guards:
+            return None
+    lines = whole_lines(view.source, after.operation.statement)
+    if lines is None or not view.source.slice(lines).endswith("\n"):
+        return None
+    older = is_older(view)
+    family = f"{tirx_name(view)}.ptx.{'cp_async' if older else 'cp.async_'}.bulk."
+    calls = {"commit_group": "commit_group()", "wait_group": "wait_group.read(0)"}
+    if older:
+        calls["wait_group"] = "wait_group(0)"
+    indent = indentation(view.source, after.operation.statement)
+    text = "".join(f"{indent}{family}{calls[what]}\n" for what in missing)
+    place = Span(lines.end, lines.end)
+    return Fix("Commit and wait", Applicability.SAFE, (Edit(place, text),))
