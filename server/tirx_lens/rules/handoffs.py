@@ -73,6 +73,17 @@ class Handoffs:
     barriers: tuple[Handoff, ...]
     is_open: bool
 
+    def state_of(self, variable: Variable) -> KernelObject | None:
+        """Return the pipeline state whose stage or phase a variable is."""
+        name, _, member = variable.name.rpartition(".")
+        for place in self.program:
+            made = place.operation.created
+            if made is None or made.kind is not ObjectKind.PIPELINE_STATE or not member:
+                continue
+            if (made.name, made.span.start) == (name, variable.declared):
+                return made
+        return None
+
 
 def handoffs(view: KernelView) -> Handoffs:
     """Follow the barriers of a kernel through its operations."""

@@ -15,7 +15,6 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
-from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import Placed, counts, turns
@@ -261,7 +260,7 @@ def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> s
     if len(variables) != 1:
         return None
     variable = variables.pop()
-    state = _state_of(found, variable)
+    state = found.state_of(variable)
     if state is not None and slot == variable:
         return _past_the_end(found, place, state, depth)
     for loop in place.loops:
@@ -271,17 +270,6 @@ def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> s
             slots = [_computed(slot, variable, value) for value in values]
             beyond = [s for s in slots if isinstance(s, int) and not 0 <= s < depth]
             return f"slot {beyond[0]}" if beyond else None
-    return None
-
-
-def _state_of(found: Handoffs, variable: Variable) -> KernelObject | None:
-    """Return the pipeline state whose stage a variable is."""
-    for place in found.program:
-        made = place.operation.created
-        if made is None or made.kind is not ObjectKind.PIPELINE_STATE:
-            continue
-        if (f"{made.name}.stage", made.span.start) == (variable.name, variable.declared):
-            return made
     return None
 
 

@@ -1,0 +1,297 @@
+"""TX113: a loop waits or arrives by a pipeline state that stands still."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import constant_int
+from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
+from tirx_lens.rules.nesting import Placed, repeats
+from tirx_lens.rules.related import calls_around
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.coverage import left_out
+from tirx_lens.threads.describe import describe
+from tirx_lens.threads.participants import Participants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.model.kernel import Loop
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
+
+_STORED = re.compile(rb"\b(?!self\.)\w+\.(?:stage|phase)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)")
+
+
+class PipelineNeverAdvances(Rule):
+    """A loop goes through a ring by a state that it never advances.
+
+    ## What it does
+    Finds `wait(state.stage, state.phase)` and `arrive(state.stage)` in a loop that never calls
+    `state.advance()`, or calls it behind a guard that some of the waiting threads do not pass.
+
+    ## Why it is bad
+    A `PipelineState` is a stage and a phase in registers of each thread. `advance()` moves that
+    thread to the next stage, and flips the phase when the ring is through. A thread that skips it
+    waits at the same slot for the same phase in every turn. The first wait is right; the next ones
+    return at once, before the data is there, or never, because the other side has moved on to the
+    next slot and waits for this one to be given back. On an H200 a consumer that does not advance
+    hangs.
+
+    ## Example
+    ```python
+    for k in range(K_TILES):
+        full.wait(state.stage, state.phase)
+        consume(state.stage)
+        empty.arrive(state.stage)
+    ```
+
+    ## Use instead
+    ```python
+    for k in range(K_TILES):
+        full.wait(state.stage, state.phase)
+        consume(state.stage)
+        empty.arrive(state.stage)
+        state.advance()
+    ```
+
+    ## When not to
+    A barrier that is signalled once, outside any loop, may be waited on again and again with the
+    same phase: after the first time the wait passes. A state that is made or initialised in the
+    loop, or whose stage or phase is stored to, is not judged; an inner loop may use one stage many
+    times if a loop around it advances. Where a ring has one slot, an `arrive` needs no stage.
+
+    ## References
+    - TVM, `python/tvm/backend/cuda/lang/pipeline.py`, class `PipelineState`
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier.try_wait*
+    """
+
+    code: ClassVar[str] = "TX113"
+    name: ClassVar[str] = "pipeline-never-advances"
+    levels: ClassVar[str] = "error"
+
+    VALID = (
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 4)
+            empty = MBarrier(pool, 4)
+            full.init(1)
+            empty.init(128)
+            pool.commit()
+            T.cuda.cta_sync()
+            if wg_id == 1:
+                if warp_id == 0:
+                    if T.cuda.elect_sync():
+                        load = PipelineState(4, phase=1)
+                        for k in range(16):
+                            empty.wait(load.stage, load.phase)
+                            full.arrive(load.stage, 64)
+                            load.advance()
+            else:
+                read = PipelineState(4, phase=0)
+                for tile in range(4):
+                    for k in range(4):
+                        full.wait(read.stage, read.phase)
+                        empty.arrive(read.stage)
+                        read.advance()
+        """),
+        # Signalled once, waited for in every turn; made anew in every turn; advanced by a helper.
+        in_kernel("""
+            pool = T.SMEMPool()
+            once = MBarrier(pool, 1)
+            each = MBarrier(pool, 1)
+            once.init(256)
+            each.init(256)
+            pool.commit()
+
+            @T.inline
+            def take(bar, state):
+                bar.wait(0, state.phase)
+                state.advance()
+
+            T.cuda.cta_sync()
+            still = PipelineState(1, phase=0)
+            moved = PipelineState(1, phase=0)
+            once.arrive(0)
+            for k in range(8):
+                once.wait(0, still.phase)
+                each.arrive(0)
+                take(each, moved)
+        """),
+        # Moved by hand.
+        in_kernel("""
+            pool = T.SMEMPool()
+            done = MBarrier(pool, 1)
+            done.init(256)
+            pool.commit()
+            T.cuda.cta_sync()
+            state = PipelineState(1, phase=0)
+            for k in range(8):
+                done.arrive(0)
+                done.wait(state.stage, state.phase)
+                state.phase ^= 1
+        """),
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 4)
+                empty = MBarrier(pool, 4)
+                full.init(1)
+                empty.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+                if wg_id == 1:
+                    if warp_id == 0:
+                        if T.cuda.elect_sync():
+                            load = PipelineState(4, phase=1)
+                            for k in range(16):
+                                empty.wait(load.stage, load.phase)
+                                full.arrive(load.stage, 64)
+                                load.advance()
+                else:
+                    read = PipelineState(4, phase=0)
+                    for k in range(16):
+                        full.wait(read.stage, read.phase)  # <-
+                        empty.arrive(read.stage)  # <-
+            """)
+        ),
+        # A helper that waits, in the loop over tiles; the phase turned around.
+        Invalid(
+            in_kernel("""
+                tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
+                tiles.init(bx)
+                pool = T.SMEMPool()
+                free = MBarrier(pool, 1)
+                free.init(128)
+                pool.commit()
+
+                @T.inline
+                def wait_for_room(state):
+                    free.wait(0, state.phase ^ 1)  # <-
+
+                T.cuda.cta_sync()
+                room = PipelineState(1, phase=0)
+                if wg_id == 0:
+                    while tiles.valid():
+                        free.arrive(0)
+                        tiles.next_tile()
+                elif T.filter(warp_id, warp_id == 2):
+                    while tiles.valid():
+                        wait_for_room(room)
+                        tiles.next_tile()
+            """)
+        ),
+        # Advanced by the elected thread alone; the others wait, too.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                pipe = Pipeline(pool, 2, full="mbar", empty="mbar", init_full=128, init_empty=128)
+                pool.commit()
+                T.cuda.cta_sync()
+                state = PipelineState(2, 0)
+                if wg_id == 0:
+                    for k in range(16):
+                        pipe.full.wait(state.stage, state.phase)  # <-
+                        if warp_id == 0 and T.ptx.elect_sync():
+                            state.advance()
+                        pipe.empty.arrive(k % 2)
+                else:
+                    for k in range(16):
+                        pipe.full.arrive(k % 2)
+            """)
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Look for the advance of each state in the loops that wait or arrive by it."""
+        if _STORED.search(view.source.data):
+            return
+        found = handoffs(view)
+        if found.is_open:
+            return
+        said: set[Span] = set()  # a function that is called from two loops says it once
+        for handoff in found.barriers:
+            if handoff.elsewhere or not _is_signalled_in_a_loop(handoff):
+                continue
+            for place in (*handoff.waits, *handoff.arrivals):
+                for finding in self._check_place(view, found, handoff, place):
+                    if finding.span not in said:
+                        said.add(finding.span)
+                        yield finding
+
+    def _check_place(
+        self, view: KernelView, found: Handoffs, handoff: Handoff, place: Placed
+    ) -> Iterator[Finding]:
+        state = _state_used(found, handoff, place)
+        loop = _outermost(found, place, state) if state is not None else None
+        if state is None or loop is None:
+            return
+        moves = [p for p in found.program if p.is_in(loop) and p.operation.receiver == state]
+        related = [Related(loop.header, "the loop"), *calls_around(place.operation)]
+        verb = "waits" if place.operation.op is Op.BARRIER_WAIT else "arrives"
+        if not moves:
+            message = (
+                f"this {verb} by `{state.name}`, and no `{state.name}.advance()` is in the loop on "
+                f"line {view.line(loop.span)}: every turn uses the same slot and phase, while the "
+                f"other side of `{handoff.barrier.name}` moves on. Advance the state once a turn"
+            )
+            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
+            return
+        still = _standing_still(view, place, moves)
+        if still is not None and view.reach is not None:
+            message = (
+                f"this {verb} by `{state.name}`, which each thread keeps for itself; {still} never "
+                f"execute `{state.name}.advance()` in the loop on line {view.line(loop.span)}: "
+                "they use the same slot and phase in every turn. Advance the state where all of "
+                "them pass"
+            )
+            related.append(Related(moves[0].operation.span, "only some threads advance here"))
+            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
+
+
+def _is_signalled_in_a_loop(handoff: Handoff) -> bool:
+    """Tell whether a barrier goes through more than one phase."""
+    signals = (*handoff.arrivals, *handoff.pointers)
+    return any(repeats(loop) for place in signals for loop in place.loops)
+
+
+def _state_used(found: Handoffs, handoff: Handoff, place: Placed) -> KernelObject | None:
+    """Return the state that a place follows, if standing still makes a difference there."""
+    operation = place.operation
+    for position, keyword in enumerate(("stage", "phase")):
+        value = operation.argument(position, keyword)
+        if value is None or (position and operation.op is not Op.BARRIER_WAIT):
+            continue
+        states = [found.state_of(variable) for variable in variables_in(value)]
+        if len(states) == 1 and states[0] is not None:
+            slots = constant_int(states[0].argument(0, "depth"))
+            if position or (slots is not None and slots > 1 and handoff.depth != 1):
+                return states[0]
+    return None
+
+
+def _outermost(found: Handoffs, place: Placed, state: KernelObject) -> Loop | None:
+    """Return the outermost repeated loop around a place that the state outlives."""
+    made = next((p for p in found.program if p.operation.created == state), None)
+    if made is None or place.is_chosen:
+        return None
+    loops = [loop for loop in place.loops if repeats(loop) and not made.is_in(loop)]
+    return loops[0] if loops else None
+
+
+def _standing_still(view: KernelView, place: Placed, moves: Sequence[Placed]) -> str | None:
+    """Say which threads come to a place and to none of the advances."""
+    if view.reach is None:
+        return None
+    by_operation = {id(reached.operation): reached for reached in view.reach.reached}
+    here = by_operation.get(id(place.operation))
+    there = [by_operation[id(p.operation)] for p in moves if id(p.operation) in by_operation]
+    left = left_out(here, there) if here is not None else 0
+    return describe(Participants(left, left), view.reach.shape) if left else None
