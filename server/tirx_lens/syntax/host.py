@@ -30,6 +30,7 @@ from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.parameters import kernel_parameter
+from tirx_lens.syntax.reparse import is_of_module
 from tirx_lens.syntax.scope import Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import stored_again
@@ -71,7 +72,10 @@ class HostReader:
 
     def read(self) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement of the file and the kernels in it, in order."""
-        for node in (node for root in self._roots for node in children_of(root)):
+        statements = (
+            node for root in self._roots for node in children_of(root) if is_of_module(node, root)
+        )
+        for node in statements:
             self._is_wanted = node.start_byte not in self._unwanted
             self._statements([node])
             yield node.start_byte, tuple(self._kernels)

@@ -172,3 +172,8 @@ def node_at(roots: tuple[Node, ...], start: int, end: int) -> Node | None:
         if root.start_byte <= start and end <= root.end_byte:
             return root.descendant_for_byte_range(start, end)
     return None
+
+
+def is_of_module(node: Node, root: Node) -> bool:
+    """Tell whether a child of a root is a statement of the module, and no piece of a broken one."""
+    return not (root.has_error and node.start_point.column)

@@ -15,7 +15,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.syntax.arguments import calls_of
 from tirx_lens.syntax.host import HostReader
 from tirx_lens.syntax.recent import Recent
-from tirx_lens.syntax.reparse import Reparser
+from tirx_lens.syntax.reparse import Reparser, is_of_module
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class VersionReader:
                     text = data[node.start_byte : node.end_byte]
                     comments += [text] if b"tirx-lens" in text else []
                     continue
+                if not is_of_module(node, root):
+                    continue
                 lines = _whole_lines(data, node)
                 statement = self._statement(node, data[lines.start : lines.end])
                 yield Placed(statement, node.start_byte, lines, tuple(comments))
@@ -140,6 +142,8 @@ def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
 
 def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
     """Return the names that a statement may bind, for all that can be seen from its outside."""
+    if node.type == "ERROR":  # nobody reads it
+        return frozenset()
     if node.type in _DEFINITIONS:
         name = field_of(node, "name")
         return frozenset((name.text or b"",)) if name is not None else frozenset()
