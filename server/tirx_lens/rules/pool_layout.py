@@ -1,0 +1,140 @@
+"""Where the objects of an SMEM pool lie, in bytes, as TVM's bump allocator places them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.buffers import element_bytes, shape_of_buffer
+from tirx_lens.model.expr import Const, constant_int
+from tirx_lens.model.kernel import Op, Operation
+from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.rules.handoffs import objects_in
+from tirx_lens.rules.nesting import Placed, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Block
+
+_WORD = 8  # bytes of an mbarrier
+_ADDRESS = 4  # bytes of a TMEM address
+_MATRIX = ("alloc_tcgen05_mma_AB", "alloc_mma")
+_MATRIX_ALIGN = 1024  # unless told otherwise: one swizzle atom of 8 rows of 128 bytes
+_DEFAULT_BYTES = {"alloc": 4} | dict.fromkeys(_MATRIX, 2)  # float32, float16
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """One object in a pool; `end` is exclusive. `aligned` bytes before `start` are skipped."""
+
+    operation: Operation
+    made: KernelObject
+    start: int
+    end: int
+    aligned: int
+
+    @property
+    def size(self) -> int:
+        """The bytes it takes."""
+        return self.end - self.start
+
+    def overlaps(self, other: Allocation) -> bool:
+        """Tell whether two objects share bytes."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLayout:
+    """A pool with its allocations in order and its last commit."""
+
+    pool: KernelObject
+    allocations: tuple[Allocation, ...]
+    commit: Operation | None
+
+
+def pool_layouts(body: Block) -> Iterator[PoolLayout]:
+    """Yield the layout of every pool that owns its memory, if every size in it is known."""
+    program = placed(body)
+    for place in program:
+        pool = place.operation.created
+        if pool is not None and pool.kind is ObjectKind.SMEM_POOL:
+            layout = None if pool.arguments or pool.keywords else _layout(pool, program)
+            if layout is not None:
+                yield layout
+
+
+def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout | None:
+    offset = 0
+    allocations: list[Allocation] = []
+    commit: Operation | None = None
+    for place in program:
+        operation = place.operation
+        if operation.op is Op.OPAQUE and operation.name == "half-typed":
+            return None
+        if not _concerns(operation, pool):
+            continue
+        if place.loops or place.is_chosen or not operation.complete:
+            return None
+        if operation.op is Op.POOL_COMMIT:
+            commit = operation
+        elif operation.op is Op.POOL_MOVE:
+            target = constant_int(operation.argument(0, "offset"))
+            if target is None:
+                return None
+            offset = target
+        else:
+            made, needs = operation.created, _needs(operation)
+            if made is None or needs is None:
+                return None
+            size, align = needs
+            start = -(-offset // align) * align if align > 0 else offset
+            allocations.append(Allocation(operation, made, start, start + size, start - offset))
+            offset = start + size
+    return PoolLayout(pool, tuple(allocations), commit)
+
+
+def _concerns(operation: Operation, pool: KernelObject) -> bool:
+    if operation.receiver == pool:
+        return True
+    given = (*operation.arguments, *(value for _, value in operation.keywords))
+    return any(target == pool for value in given for target in objects_in(value))
+
+
+def _needs(operation: Operation) -> tuple[int, int] | None:
+    """Return the bytes an operation takes from the pool and their alignment, if it is known."""
+    made = operation.created
+    if made is None:
+        return None
+    if made.kind is ObjectKind.BUFFER:
+        return _buffer(operation, made)
+    if made.kind in BARRIERS:
+        return _words(made.argument(1, "depth"), 1)
+    if made.kind is ObjectKind.PIPELINE:
+        return _words(made.argument(1, "stages"), 2)
+    if made.kind is ObjectKind.TMEM_POOL:
+        brings_address = dict(made.keywords).get("tmem_addr") is not None
+        return (0, 0) if brings_address else (_ADDRESS, _ADDRESS)
+    return None  # a scheduler: its size is its own affair
+
+
+def _words(depth: Expr | None, sides: int) -> tuple[int, int] | None:
+    slots = constant_int(depth)
+    return (sides * slots * _WORD, _WORD) if slots is not None and slots >= 0 else None
+
+
+def _buffer(operation: Operation, buffer: KernelObject) -> tuple[int, int] | None:
+    kind, shape = operation.name, shape_of_buffer(buffer)
+    if kind not in _DEFAULT_BYTES or shape is None:
+        return None
+    given = buffer.argument(1, "dtype")
+    size = element_bytes(buffer) if given is not None else _DEFAULT_BYTES[kind]
+    extents = [constant_int(extent) for extent in shape]
+    known = [extent for extent in extents if extent is not None and extent >= 0]
+    position, default = (3, _MATRIX_ALIGN) if kind in _MATRIX else (4, 0)
+    align = constant_int(buffer.argument(position, "align") or Const(default))
+    if size is None or align is None or len(known) != len(extents):
+        return None
+    return size * prod(known), align
