@@ -19,6 +19,8 @@ _LONGEST = 4096  # characters of a literal worth reading: instruction names and 
 def number(node: Node) -> Expr:
     """Read an integer or a float."""
     text = text_of(node) if node.end_byte - node.start_byte <= _LONGEST else ""
+    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+        return _decimal(text, node)
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -26,6 +28,14 @@ def number(node: Node) -> Expr:
     if isinstance(value, (int, float)):
         return Const(value, span=span_of(node))
     return Unknown("a complex number", span=span_of(node))
+
+
+def _decimal(text: str, node: Node) -> Expr:
+    """Read what most numbers are, without asking Python's own parser."""
+    try:
+        return Const(int(text), span=span_of(node))
+    except ValueError:  # more digits than Python converts
+        return Unknown("a number Python would refuse", span=span_of(node))
 
 
 def string(node: Node, evaluate: Callable[[Node], Expr]) -> Expr:

@@ -15,35 +15,43 @@ from tirx_lens.syntax.tree import children_of, field_of, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_STORES = frozenset({"assignment", "augmented_assignment"})
+_PLAIN = frozenset({"expression_statement", "assignment", "augmented_assignment"})
 _NAMES = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "expression_list")
 
 
 def stored_again(definition: Node) -> frozenset[str]:
     """Return the names that a function, or one inside it, stores to after their first binding."""
-    own: Counter[str] = Counter()
+    own: list[str] = [parameter.name for parameter in parameters_of(definition)]
     inner: set[str] = set()
-    own.update(parameter.name for parameter in parameters_of(definition))
-    pending = children_of(definition)
+    pending = _below(definition)
     while pending:
         node = pending.pop()
         if node.type == "function_definition":
             names = names_stored_by(node)
             inner |= names - {parameter.name for parameter in parameters_of(node)}
             continue
-        own.update(_targets(node))
-        pending.extend(children_of(node))
-    return frozenset(name for name, count in own.items() if count > 1 or name in inner)
+        own += _targets(node)
+        pending += _below(node)
+    return frozenset(name for name, count in Counter(own).items() if count > 1 or name in inner)
 
 
 def names_stored_by(node: Node) -> set[str]:
     """Return the names that anything below a node stores to."""
     found: set[str] = set()
-    pending = children_of(node)
+    pending = _below(node)
     while pending:
         below = pending.pop()
         found.update(_targets(below))
-        pending.extend(children_of(below))
+        pending += _below(below)
     return found
+
+
+def _below(node: Node) -> list[Node]:
+    """Return the children in which there may be stores: expressions only store by `:=`."""
+    if node.type in _PLAIN and b":=" not in (node.text or b""):
+        return [child for child in node.children if child.type in _STORES]
+    return node.named_children
 
 
 def _targets(node: Node) -> list[str]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tree_sitter import Tree
 
 
+_NO_CHILD = frozenset({"comment", "line_continuation"})
+
+
 @lru_cache(maxsize=1)
 def python_language() -> Language:
     """Return the grammar; loading it costs about a millisecond, so it is loaded once."""
@@ -45,11 +48,9 @@ def field_of(node: Node, name: str) -> Node | None:
 
 def children_of(node: Node) -> list[Node]:
     """Return the named children, without comments and line continuations."""
-    return [
-        child
-        for child in node.named_children
-        if child.type not in ("comment", "line_continuation") and not child.is_missing
-    ]
+    if not node.named_child_count:
+        return []
+    return [c for c in node.named_children if c.type not in _NO_CHILD and not c.is_missing]
 
 
 def walk(node: Node, types: frozenset[str]) -> Iterator[Node]:
