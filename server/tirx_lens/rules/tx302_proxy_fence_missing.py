@@ -1,0 +1,325 @@
+"""TX302: shared memory that threads wrote and the TMA engine reads, with no proxy fence between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import FENCES, Op
+from tirx_lens.model.span import Span
+from tirx_lens.rules.bulk import Direction, bulk_copy
+from tirx_lens.rules.course import apart, surely_overlap, written_by
+from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.spelling import is_older, tirx_name
+from tirx_lens.threads.describe import describe
+from tirx_lens.threads.participants import Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_MEETINGS = frozenset(
+    {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.WARP_SYNC, Op.NAMED_BARRIER}
+    | {Op.BARRIER_WAIT, Op.CLUSTER_ARRIVE}
+)
+_STORE = 'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'
+
+
+class ProxyFenceMissing(Rule):
+    """Threads write shared memory and a TMA store sends it, with no proxy fence between.
+
+    ## What it does
+    Finds tile operations by which threads write a buffer in SMEM, followed by a TMA store of that
+    buffer, where the writers execute no `fence.proxy.async` between the two. A fence that only some
+    of the writers execute, before they meet, counts as none.
+
+    ## Why it is bad
+    Threads write through the generic proxy; the TMA engine reads through the asynchronous one. A
+    barrier orders threads with each other and says nothing about the two proxies: the engine may
+    read what was there before. On hardware about 1 % of the output was wrong, other elements each
+    run, and small shapes came out right. TVM compiles it without a word, and sanitizers do not see
+    it.
+
+    ## Example
+    ```python
+    Tx.wg.copy(Ds[:, :], registers[:, :])
+    T.cuda.warpgroup_sync(1)
+    if warp_id == 0:
+        if T.cuda.elect_sync():
+            Tx.copy_async(D[m : m + 128, n : n + 64], Ds[:, :], dispatch="tma_auto")
+    ```
+
+    ## Use instead
+    ```python
+    Tx.wg.copy(Ds[:, :], registers[:, :])
+    T.ptx.fence.proxy.async_.shared__cta()  # every writer, before they meet
+    T.cuda.warpgroup_sync(1)
+    ```
+
+    ## Fix
+    Inserts the fence after the last write.
+
+    ## When not to
+    Data that TMA brought and TMA sends away needs no fence, and is not reported. A fence by the
+    storing thread after the writers have met is accepted.
+
+    ## References
+    - PTX ISA, *Memory Consistency Model: Proxies*, and *membar, fence: fence.proxy.async*
+    """
+
+    code: ClassVar[str] = "TX302"
+    name: ClassVar[str] = "proxy-fence-missing"
+    levels: ClassVar[str] = "error"
+    fix_title: ClassVar[str | None] = "Insert the proxy fence"
+
+    VALID = (
+        in_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            Tx.cta.copy(Ds[:], A[0:1024])
+            T.ptx.fence.proxy.async_.shared__cta()
+            T.cuda.cta_sync()
+            if wg_id == 0 and warp_id == 0:
+                if T.cuda.elect_sync():
+                    {_STORE}
+        """),
+        # 0.26; a fence of all kinds, as a string; by the storing thread, after all have met.
+        in_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            if wg_id == 0:
+                Tx.wg.copy(Ds[:], A[0:1024])
+                T.ptx.fence.proxy_async("shared::cta")
+                T.cuda.warpgroup_sync(1)
+                if warp_id == 0 and lane_id == 0:
+                    {_STORE}
+                T.cuda.warpgroup_sync(1)
+                Tx.wg.copy(Ds[:], A[0:1024])
+                T.ptx["fence.proxy.async"]()
+                T.cuda.warpgroup_sync(1)
+                if warp_id == 0 and lane_id == 0:
+                    {_STORE}
+                T.cuda.warpgroup_sync(1)
+                Tx.wg.copy(Ds[:], A[0:1024])
+                T.cuda.warpgroup_sync(1)
+                if warp_id == 0 and lane_id == 0:
+                    T.ptx.fence.proxy_async("shared::cta")
+                    {_STORE}
+        """),
+        # In by TMA and out by TMA: no thread has written.
+        in_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            full = TMABar(pool, 1)
+            pool.commit()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                Tx.copy_async(Ds[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
+                full.wait(0, 0)
+                {_STORE}
+        """),
+        # Another buffer, another stage perhaps, the other side of a branch, a fence elsewhere.
+        "from kernels import publish\n\n\n"
+        + in_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            Es = pool.alloc((4, 1024), "float16")
+            pool.commit()
+            Tx.cta.copy(Es[0, :], A[0:1024])
+            T.cuda.cta_sync()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                {_STORE}
+                for k in range(4):
+                    Tx.copy_async(A[0:1024], Es[k, :], dispatch="tma_auto")
+            T.cuda.cta_sync()
+            if bx == 0:
+                Tx.cta.copy(Ds[:], A[0:1024])
+            elif wg_id == 0 and warp_id == 0 and lane_id == 0:
+                {_STORE}
+            publish(Ds)
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                {_STORE}
+        """),
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                for i in range(4):
+                    Tx.cta.copy(Ds[:], A[0:1024])
+                    T.cuda.cta_sync()
+                    if wg_id == 0 and warp_id == 0:
+                        if T.cuda.elect_sync():
+                            {_STORE}  # <-
+                    T.cuda.cta_sync()
+            """),
+            replacement=in_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                for i in range(4):
+                    Tx.cta.copy(Ds[:], A[0:1024])
+                    T.ptx.fence.proxy.async_.shared__cta()
+                    T.cuda.cta_sync()
+                    if wg_id == 0 and warp_id == 0:
+                        if T.cuda.elect_sync():
+                            {_STORE}
+                    T.cuda.cta_sync()
+            """),
+        ),
+        # A fence of another kind; row by row, each thread its own; in 0.26.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((256, 4), "float16")
+                row = T.alloc_local((4,), "float16")
+                pool.commit()
+                T.ptx.fence.mbarrier_init()
+                T.cuda.cta_sync()
+                if T.filter(wg_id, wg_id == 1):
+                    Tx.copy(Ds[128 + warp_id * 32 + lane_id, :], row[:])
+                    T.ptx.fence("acq_rel", "gpu")
+                    T.cuda.warpgroup_sync(3)
+                    if not (warp_id != 0):
+                        if T.ptx.elect_sync():
+                            Tx.copy_async(A[0:1024], Ds[:, :], dispatch="tma_explicit")  # <-
+            """),
+            replacement=in_kernel("""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((256, 4), "float16")
+                row = T.alloc_local((4,), "float16")
+                pool.commit()
+                T.ptx.fence.mbarrier_init()
+                T.cuda.cta_sync()
+                if T.filter(wg_id, wg_id == 1):
+                    Tx.copy(Ds[128 + warp_id * 32 + lane_id, :], row[:])
+                    T.ptx.fence.proxy_async("shared::cta")
+                    T.ptx.fence("acq_rel", "gpu")
+                    T.cuda.warpgroup_sync(3)
+                    if not (warp_id != 0):
+                        if T.ptx.elect_sync():
+                            Tx.copy_async(A[0:1024], Ds[:, :], dispatch="tma_explicit")
+            """),
+        ),
+        # One thread fences, 128 wrote; a T.inline function; the fence of the round before.
+        Invalid(
+            in_kernel(f"""
+                @T.inline
+                def send():
+                    {_STORE}  # <-
+
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                T.ptx.fence.proxy.async_.shared__cta()
+                if wg_id == 0:
+                    Tx.wg.copy(Ds[:], A[0:1024])
+                    if warp_id == 0 and lane_id == 0:
+                        T.ptx.fence.proxy.async_.shared__cta()
+                    T.cuda.warpgroup_sync(1)
+                    if warp_id == 0 and lane_id == 0:
+                        send()
+            """),
+            replacement=in_kernel(f"""
+                @T.inline
+                def send():
+                    {_STORE}
+
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                T.ptx.fence.proxy.async_.shared__cta()
+                if wg_id == 0:
+                    Tx.wg.copy(Ds[:], A[0:1024])
+                    T.ptx.fence.proxy.async_.shared__cta()
+                    if warp_id == 0 and lane_id == 0:
+                        T.ptx.fence.proxy.async_.shared__cta()
+                    T.cuda.warpgroup_sync(1)
+                    if warp_id == 0 and lane_id == 0:
+                        send()
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Look from each TMA store back to the last write of its source."""
+        reach = view.reach
+        if reach is None:
+            return
+        for index, store in enumerate(reach.reached):
+            copy = bulk_copy(store.operation)
+            if copy is None or copy.direction is not Direction.STORE or copy.shared is None:
+                continue
+            found = _last_write(reach, index)
+            if found is not None and not _is_fenced(found, reach.reached[found:index], reach):
+                yield self._finding(view, reach, reach.reached[found], store)
+
+    def _finding(
+        self, view: KernelView, reach: ReachMap, write: Reached, store: Reached
+    ) -> Finding:
+        message = (
+            f"this TMA store sends what {describe(write.participants, reach.shape)} wrote on line "
+            f"{view.line(write.operation.span)}, and no `fence.proxy.async` of all these threads "
+            "stands between: the engine reads by another proxy and may see what was there before. "
+            "Let every writer fence, then meet, then store"
+        )
+        related = [Related(write.operation.span, "threads write its source here")]
+        return self.finding(
+            Severity.ERROR,
+            message,
+            store.operation.span,
+            fix=_insert(view, write),
+            related=[*related, *guards_and_calls(store)],
+        )
+
+
+def _last_write(reach: ReachMap, index: int) -> int | None:
+    """Return the index of the write that the store at `index` sends; None if that is not sure."""
+    store = reach.reached[index]
+    copy = bulk_copy(store.operation)
+    source = copy.shared if copy is not None else None
+    for before in range(index - 1, -1, -1):
+        reached = reach.reached[before]
+        if reached.operation.op is Op.OPAQUE or source is None:
+            return None
+        written = written_by(reached)
+        if written is None or written.buffer != source.buffer:
+            continue
+        by_threads = reached.operation.op is not Op.COPY_ASYNC
+        sure = by_threads and surely_overlap(written, source) and not apart(reached, store)
+        return before if sure and reached.participants.possible else None
+    return None
+
+
+def _is_fenced(write: int, between: Sequence[Reached], reach: ReachMap) -> bool:
+    """Tell whether the writers, or the storing thread after a meeting, fence the proxy."""
+    writers = reach.reached[write].participants
+    met = False
+    for reached in between:
+        op, who = reached.operation.op, reached.participants
+        met = met or op in _MEETINGS
+        if op is Op.FENCE_PROXY_ASYNC or (op in FENCES and "proxy" in reached.operation.name):
+            partial = who.pick is Pick.ONE_PER_WARP or writers.possible & ~who.possible
+            if met or not partial or writers.pick is not Pick.ALL:
+                return True
+    return False
+
+
+def _insert(view: KernelView, write: Reached) -> Fix | None:
+    lines = whole_lines(view.source, write.operation.statement)
+    if lines is None or write.operation.stack or not view.source.slice(lines).endswith("\n"):
+        return None
+    older = 'fence.proxy_async("shared::cta")'
+    call = older if is_older(view) else "fence.proxy.async_.shared__cta()"
+    indent = indentation(view.source, write.operation.statement)
+    text = f"{indent}{tirx_name(view)}.ptx.{call}\n"
+    place = Span(lines.end, lines.end)
+    return Fix("Insert the proxy fence", Applicability.SAFE, (Edit(place, text),))
