@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.buffers import Memory, buffers_in, memory_of
+from tirx_lens.model.buffers import Memory, buffers_in, memory_of, region_of
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
@@ -60,6 +60,37 @@ def uses_tmem(operation: Operation) -> bool:
     if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
         return False
     return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
+
+
+@dataclass(frozen=True, slots=True)
+class TmemLoad:
+    """A load from TMEM: the registers it fills, and the TMEM buffer where that is named."""
+
+    registers: frozenset[KernelObject]
+    source: KernelObject | None
+
+
+def tmem_load(operation: Operation) -> TmemLoad | None:
+    """Return what an operation loads from TMEM, if it does."""
+    if operation.name.startswith("T.ptx.tcgen05.ld."):
+        return TmemLoad(_registers(named_by(operation)), None)
+    if operation.op is not Op.COPY_ASYNC:
+        return None
+    source = region_of(operation.argument(1, "src"))
+    to = operation.argument(0, "dst")
+    if source is None or to is None or memory_of(source.buffer) is not Memory.TENSOR:
+        return None
+    return TmemLoad(_registers(buffers_in(to)), source.buffer)
+
+
+def written_tmem(operation: Operation) -> KernelObject | None:
+    """Return the TMEM buffer that a multiplication accumulates into."""
+    written = region_of(operation.argument(0, "C"))
+    return written.buffer if written is not None else None
+
+
+def _registers(buffers: Iterator[KernelObject]) -> frozenset[KernelObject]:
+    return frozenset(buffer for buffer in buffers if memory_of(buffer) is Memory.LOCAL)
 
 
 def named_by(operation: Operation) -> Iterator[KernelObject]:

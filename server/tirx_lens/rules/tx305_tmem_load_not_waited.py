@@ -1,0 +1,308 @@
+"""TX305: the result of a TMEM load used, or its source given up, before the load has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.span import Span
+from tirx_lens.rules.course import apart, meets, to_the_end
+from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.spelling import is_older, tirx_name
+from tirx_lens.rules.tmem import TmemLoad, named_by, tmem_load, written_tmem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_READERS = ("Tx.", "T.ptx.", "T.cuda.")
+_SETTING = """
+    acc = T.decl_buffer((128, 128), "float32", scope="tmem", allocated_addr=0)
+    pool = T.SMEMPool()
+    acc_full = TCGen05Bar(pool, 1)
+    acc_empty = MBarrier(pool, 1)
+    f32 = T.wg_reg_tile(64)
+    f16 = T.wg_reg_tile(64, dtype="float16")
+    if wg_id == 1 and warp_id == 0 and lane_id == 0:
+        acc_empty.wait(0, 1)
+        Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
+        acc_full.arrive(0)
+    elif wg_id == 0:
+        acc_full.wait(0, 0)
+        T.ptx.tcgen05.fence__after_thread_sync()
+"""
+_LOAD = 'Tx.wg.copy_async(f32[:, :], acc[:, 0:64], dispatch="tmem<->local")'
+_WAIT = "T.ptx.tcgen05.wait__ld.sync.aligned()"
+
+
+def _epilogue(*lines: str) -> str:
+    return in_kernel(_SETTING + "".join(f"        {line}\n" for line in lines))
+
+
+class TmemLoadNotWaited(Rule):
+    """The registers of a TMEM load are used, or its TMEM given up, before the load has ended.
+
+    ## What it does
+    Finds a copy from TMEM to registers (`Tx.wg.copy_async`, `tcgen05.ld`) after which, with no
+    `tcgen05.wait::ld` in between,
+
+    - the registers are used,
+    - the threads arrive on the barrier by which they give the accumulator back to the MMA issuer,
+    - the TMEM is freed.
+
+    ## Why it is bad
+    A TMEM load is asynchronous: the registers hold what they held before until `tcgen05.wait::ld`
+    has returned. Used earlier, they give stale values, in an order that differs from run to run.
+    Given up earlier, the accumulator is overwritten by the next tile's MMA while it is read. TVM
+    neither inserts the wait nor misses it.
+
+    ## Example
+    ```python
+    Tx.wg.copy_async(acc_f32[:, :], acc[:, 0:64], dispatch="tmem<->local")
+    Tx.wg.cast(d_f16[:, :], acc_f32[:, :])
+    ```
+
+    ## Use instead
+    ```python
+    Tx.wg.copy_async(acc_f32[:, :], acc[:, 0:64], dispatch="tmem<->local")
+    T.ptx.tcgen05.wait__ld.sync.aligned()
+    Tx.wg.cast(d_f16[:, :], acc_f32[:, :])
+    ```
+
+    ## Fix
+    Inserts the wait after the last load before the use.
+
+    ## When not to
+    Several loads may share one wait, and other work may stand between. Of the barriers on which the
+    loading threads arrive, only one that nothing else could be giving back is judged: the sole one
+    that the MMA issuer of this accumulator waits for.
+
+    ## References
+    - PTX ISA, *TensorCore 5th Generation Instructions: tcgen05.ld, tcgen05.wait*
+    - TVM, `python/tvm/backend/cuda/tile_primitive/copy_async/tcgen05_ldst.py`
+    """
+
+    code: ClassVar[str] = "TX305"
+    name: ClassVar[str] = "tmem-load-not-waited"
+    levels: ClassVar[str] = "error"
+    fix_title: ClassVar[str | None] = "Insert the wait"
+
+    VALID = (
+        _epilogue(_LOAD, _WAIT, "acc_empty.arrive(0)", "Tx.wg.cast(f16[:, :], f32[:, :])"),
+        # One wait for two loads; a wait in 0.26; other work in between.
+        _epilogue(
+            "g32 = T.wg_reg_tile(64)",
+            _LOAD,
+            'Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
+            "Tx.wg.fill(f16[:, :], 0)",
+            "T.ptx.tcgen05.wait.ld()",
+            "Tx.wg.cast(f16[:, :], f32[:, :])",
+            "Tx.wg.cast(f16[:, :], g32[:, :])",
+        ),
+        # An arrival that is about something else: there are two that the MMA issuer waits for.
+        in_kernel("""
+            acc = T.decl_buffer((128, 128), "float32", scope="tmem", allocated_addr=0)
+            pool = T.SMEMPool()
+            p_ready = MBarrier(pool, 1)
+            acc_empty = MBarrier(pool, 1)
+            f32 = T.wg_reg_tile(64)
+            if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                acc_empty.wait(0, 1)
+                p_ready.wait(0, 0)
+                Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
+            elif wg_id == 0:
+                Tx.wg.copy_async(f32[:, :], acc[:, 0:64], dispatch="tmem<->local")
+                p_ready.arrive(0)
+                T.ptx.tcgen05.wait__ld.sync.aligned()
+                acc_empty.arrive(0)
+        """),
+        # A copy into TMEM has a wait of its own; a function may wait.
+        "from kernels import finish\n\n\n"
+        + _epilogue(
+            'Tx.wg.copy_async(acc[:, 0:64], f32[:, :], dispatch="tmem<->local")',
+            "Tx.wg.fill(f32[:, :], 0)",
+            "T.ptx.tcgen05.wait__st.sync.aligned()",
+            _LOAD,
+            "finish()",
+            "Tx.wg.cast(f16[:, :], f32[:, :])",
+        ),
+    )
+
+    INVALID = (
+        Invalid(
+            _epilogue(_LOAD, "Tx.wg.cast(f16[:, :], f32[:, :])  # <-"),
+            replacement=_epilogue(_LOAD, _WAIT, "Tx.wg.cast(f16[:, :], f32[:, :])"),
+        ),
+        # Two loads, 0.26, inside a loop; the wait comes too late.
+        Invalid(
+            _epilogue(
+                "g32 = T.wg_reg_tile(64)",
+                "for i in T.unroll(2):",
+                f"    {_LOAD}",
+                '    Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
+                "    Tx.wg.add(f32[:, :], f32[:, :], g32[:, :])  # <-",
+                "    T.ptx.tcgen05.wait.ld()",
+            ),
+            replacement=_epilogue(
+                "g32 = T.wg_reg_tile(64)",
+                "for i in T.unroll(2):",
+                f"    {_LOAD}",
+                '    Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
+                "    T.ptx.tcgen05.wait.ld()",
+                "    Tx.wg.add(f32[:, :], f32[:, :], g32[:, :])",
+                "    T.ptx.tcgen05.wait.ld()",
+            ),
+        ),
+        # The accumulator is given back first.
+        Invalid(
+            _epilogue(
+                _LOAD, "acc_empty.arrive(0)  # <-", _WAIT, "Tx.wg.cast(f16[:, :], f32[:, :])"
+            ),
+            replacement=_epilogue(
+                _LOAD, _WAIT, "acc_empty.arrive(0)", _WAIT, "Tx.wg.cast(f16[:, :], f32[:, :])"
+            ),
+        ),
+        # The instruction itself; the wait for stores is another; used in a T.inline function.
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def use(values):
+                    Tx.wg.sqrt(values[:, :], values[:, :])  # <-
+
+                LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32"
+                f32 = T.wg_reg_tile(64)
+                if wg_id == 0:
+                    T.ptx[LOAD](f32[0, 0], T.uint32(0))
+                    T.ptx.tcgen05.wait__st.sync.aligned()
+                    use(f32)
+            """),
+            replacement=in_kernel("""
+                @T.inline
+                def use(values):
+                    Tx.wg.sqrt(values[:, :], values[:, :])
+
+                LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32"
+                f32 = T.wg_reg_tile(64)
+                if wg_id == 0:
+                    T.ptx[LOAD](f32[0, 0], T.uint32(0))
+                    T.ptx.tcgen05.wait__ld.sync.aligned()
+                    T.ptx.tcgen05.wait__st.sync.aligned()
+                    use(f32)
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Follow each TMEM load to the wait for it."""
+        reach = view.reach
+        if reach is None:
+            return
+        seen: set[Span] = set()
+        for reached in reach.reached:
+            load = tmem_load(reached.operation)
+            if load is None or not reached.participants.possible:
+                continue
+            use = _used_too_early(reach, reached, load)
+            if use is not None and use.operation.span not in seen:
+                seen.add(use.operation.span)
+                yield self._finding(view, reach, reached, use)
+
+    def _finding(self, view: KernelView, reach: ReachMap, load: Reached, use: Reached) -> Finding:
+        line = view.line(load.operation.span)
+        receiver = use.operation.receiver
+        if use.operation.op is Op.BARRIER_ARRIVE and receiver is not None:
+            what = (
+                f"`{receiver.name}.arrive` gives the accumulator back while the TMEM load on line "
+                f"{line} may still be reading it: the next MMA overwrites it"
+            )
+        elif use.operation.op is Op.TMEM_DEALLOC:
+            what = f"TMEM is freed while the load on line {line} may still be reading it"
+        else:
+            what = (
+                f"this uses registers that the TMEM load on line {line} has perhaps not filled "
+                "yet: they hold what they held before"
+            )
+        message = f"{what}. Wait for the load with `tcgen05.wait::ld` first"
+        related = [Related(load.operation.span, "the load is started here")]
+        return self.finding(
+            Severity.ERROR,
+            message,
+            use.operation.span,
+            fix=_insert(view, reach, load, use),
+            related=[*related, *guards_and_calls(use)],
+        )
+
+
+def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached | None:
+    """Return the first operation that needs a load to have ended before it is waited for."""
+    release = _release(reach, load, what)
+    for reached in to_the_end(reach, load):
+        operation = reached.operation
+        if operation.op is Op.OPAQUE:
+            return None
+        if not meets(reached, load):
+            continue
+        if operation.op is Op.TMEM_WAIT_LOAD:
+            return None
+        if apart(load, reached) or tmem_load(operation) is not None:
+            continue
+        reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
+        if reads and what.registers.intersection(named_by(operation)):
+            return reached
+        if operation.op is Op.BARRIER_ARRIVE and operation.receiver in release:
+            return reached
+        if operation.op is Op.TMEM_DEALLOC:
+            return reached
+    return None
+
+
+def _release(reach: ReachMap, load: Reached, what: TmemLoad) -> set[KernelObject]:
+    """Return the barrier that gives the loaded TMEM back, if only one can."""
+    issuers = [
+        reached
+        for reached in reach.reached
+        if reached.operation.op is Op.GEMM_ASYNC and written_tmem(reached.operation) == what.source
+    ]
+    if what.source is None or not issuers:
+        return set()
+    waited = _barriers(reach, Op.BARRIER_WAIT, issuers)
+    arrived = _barriers(reach, Op.BARRIER_ARRIVE, [load])
+    both = waited & arrived
+    return both if len(both) == 1 else set()
+
+
+def _barriers(reach: ReachMap, op: Op, by: list[Reached]) -> set[KernelObject]:
+    """Return the plain barriers on which the threads of some operations wait, or arrive."""
+    return {
+        reached.operation.receiver
+        for reached in reach.reached
+        if reached.operation.op is op
+        and reached.operation.receiver is not None
+        and reached.operation.receiver.kind is ObjectKind.MBARRIER
+        and any(meets(reached, other) for other in by)
+    }
+
+
+def _insert(view: KernelView, reach: ReachMap, load: Reached, use: Reached) -> Fix | None:
+    """Wait below the last of the loads that stand together."""
+    last = load
+    for reached in to_the_end(reach, load):
+        if reached is use or reached.guards != load.guards:
+            break
+        if tmem_load(reached.operation) is not None:
+            last = reached
+    lines = whole_lines(view.source, last.operation.statement)
+    if lines is None or last.operation.stack or not view.source.slice(lines).endswith("\n"):
+        return None
+    call = "wait.ld()" if is_older(view) else "wait__ld.sync.aligned()"
+    indent = indentation(view.source, last.operation.statement)
+    place = Span(lines.end, lines.end)
+    text = f"{indent}{tirx_name(view)}.ptx.tcgen05.{call}\n"
+    return Fix("Insert the wait", Applicability.SAFE, (Edit(place, text),))
