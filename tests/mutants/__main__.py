@@ -1,0 +1,35 @@
+"""`python -m tests.mutants`: the figures, every missed mutant, every false alarm."""
+
+import argparse
+
+from . import baseline, tables
+from .measure import measure, verdict_codes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--kinds", action="store_true", help="missed mutants by kind, not each")
+    parser.add_argument("--rule", metavar="CODE", help="only missed mutants it ought to find")
+    parser.add_argument("--unjudged", action="store_true", help="list the unjudged mutants too")
+    parser.add_argument("--update", action="store_true", help="hold these figures from now on")
+    asked = parser.parse_args()
+
+    measured = measure()
+    print(tables.summary(measured))
+    print("\n# Missed\n")
+    missed = [
+        outcome
+        for outcome in measured.missed
+        if asked.rule is None or asked.rule in verdict_codes(outcome)
+    ]
+    print(tables.kinds_missed(missed) if asked.kinds else tables.listed(missed))
+    print("\n# False alarms\n")
+    print(tables.listed(measured.false_alarms, messages=True))
+    if asked.unjudged:
+        print("\n# Unjudged\n")
+        print(tables.listed(measured.unjudged))
+    if asked.update:
+        baseline.write(measured)
+
+
+main()

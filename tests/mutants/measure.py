@@ -1,0 +1,163 @@
+"""Asks all rules about all mutants and counts what they found."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tomllib
+
+from tirx_lens.analysis import analyse
+from tirx_lens.model.finding import Severity
+from tirx_lens.model.source import SourceText
+
+from .mutate import Mutant, mutants
+from .verdict import Effect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HERE = Path(__file__).parent
+BASELINE = HERE / "baseline.toml"
+REFUSED = HERE / "refused_by_tvm.toml"
+_LOUD = (Severity.ERROR, Severity.WARNING)
+_CHUNK = 16  # mutants handed to a process at a time
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A mutant, the rules that found it (at error or warning), and the parts that broke on it."""
+
+    mutant: Mutant
+    codes: tuple[str, ...]
+    messages: tuple[str, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def found(self) -> bool:
+        return bool(self.codes)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many of how many."""
+
+    found: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        return self.found / self.total if self.total else 1.0
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """Of the mutants that name a rule: how many it found, how many any rule found, how many are."""
+
+    itself: int
+    any_rule: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All outcomes by effect. `refused` are harmful mutants that TVM itself refuses."""
+
+    harmful: tuple[Outcome, ...]
+    harmless: tuple[Outcome, ...]
+    unjudged: tuple[Outcome, ...]
+    refused: tuple[Outcome, ...]
+
+    @property
+    def recall(self) -> Score:
+        return score(self.harmful)
+
+    @property
+    def false_alarms(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.harmless if outcome.found)
+
+    @property
+    def missed(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.harmful if not outcome.found)
+
+    def by_operator(self) -> dict[str, Score]:
+        """Return the recall of each operator."""
+        names = sorted({outcome.mutant.operator for outcome in self.harmful})
+        return {
+            name: score(each for each in self.harmful if each.mutant.operator == name)
+            for name in names
+        }
+
+    def by_rule(self) -> dict[str, RuleScore]:
+        """Return what became of the mutants that a rule, maybe beside others, ought to find."""
+        expected: dict[str, list[Outcome]] = defaultdict(list)
+        for outcome in self.harmful:
+            for code in verdict_codes(outcome):
+                expected[code].append(outcome)
+        return {
+            code: RuleScore(
+                sum(code in outcome.codes for outcome in outcomes),
+                sum(outcome.found for outcome in outcomes),
+                len(outcomes),
+            )
+            for code, outcomes in sorted(expected.items())
+        }
+
+
+def measure() -> Measurement:
+    """Run the rules on every mutant, in as many processes as there are cores (at most four)."""
+    made = mutants()
+    workers = min(4, os.cpu_count() or 1)
+    with ProcessPoolExecutor(workers) as pool:
+        outcomes = list(pool.map(_outcome, made, chunksize=_CHUNK))
+    refused = refused_names()
+    groups: dict[Effect, list[Outcome]] = {effect: [] for effect in Effect}
+    by_tvm: list[Outcome] = []
+    for outcome in outcomes:
+        verdict = outcome.mutant.verdict
+        assert verdict is not None, f"no verdict in judge.py for {outcome.mutant.name}"
+        if outcome.mutant.name in refused:
+            by_tvm.append(outcome)
+        else:
+            groups[verdict.effect].append(outcome)
+    return Measurement(
+        tuple(groups[Effect.HARMFUL]),
+        tuple(groups[Effect.HARMLESS]),
+        tuple(groups[Effect.UNJUDGED]),
+        tuple(by_tvm),
+    )
+
+
+def refused_names() -> frozenset[str]:
+    """Return the names of the mutants that TVM refuses, as `refusals.py` recorded them."""
+    recorded = tomllib.loads(REFUSED.read_text("utf-8")) if REFUSED.exists() else {}
+    return frozenset(name for names in recorded.get("refused", {}).values() for name in names)
+
+
+def score(outcomes: Iterable[Outcome]) -> Score:
+    counted = [outcome.found for outcome in outcomes]
+    return Score(sum(counted), len(counted))
+
+
+def verdict_codes(outcome: Outcome) -> tuple[str, ...]:
+    verdict = outcome.mutant.verdict
+    return verdict.codes if verdict is not None else ()
+
+
+def _outcome(mutant: Mutant) -> Outcome:
+    analysis = analyse(SourceText(mutant.text))
+    loud = [finding for finding in analysis.findings if finding.severity in _LOUD]
+    return Outcome(
+        mutant,
+        tuple(sorted({finding.code for finding in loud})),
+        tuple(
+            f"{finding.code} line {analysis.source.line_of(finding.span.start) + 1}: "
+            f"{finding.message}"
+            for finding in loud
+        ),
+        analysis.failures,
+    )

@@ -1,0 +1,47 @@
+"""The rules find harmful mutants of the correct kernels and leave the harmless ones alone."""
+
+import pytest
+
+from . import baseline, tables
+from .measure import Measurement, measure, refused_names
+from .mutate import FILES, mutants
+from .places import KERNELS
+
+
+@pytest.fixture(scope="module")
+def measured() -> Measurement:
+    return measure()
+
+
+def test_neither_recall_nor_false_alarms_got_worse(measured: Measurement):
+    print(tables.summary(measured))
+    worse = baseline.worse(measured)
+    assert not worse, "\n".join([*worse, "", "`python -m tests.mutants` lists every mutant."])
+
+
+def test_no_part_breaks_on_a_mutant(measured: Measurement):
+    outcomes = (*measured.harmful, *measured.harmless, *measured.unjudged, *measured.refused)
+    broken = [(each.mutant.name, each.failures) for each in outcomes if each.failures]
+    assert not broken
+
+
+def test_every_mutant_is_judged_and_has_a_name_of_its_own():
+    made = mutants()
+    names = {mutant.name for mutant in made}
+    assert len(names) == len(made)
+    assert [mutant.name for mutant in made if mutant.verdict is None] == []
+    assert refused_names() <= names, "made of older kernels: run `python -m tests.mutants.refusals`"
+
+
+def test_every_correct_kernel_is_mutated():
+    assert {mutant.kernel for mutant in mutants()} == set(FILES)
+    folder = FILES["ring"].parent
+    assert set(FILES.values()) == {*folder.glob("*.py"), *folder.glob("v0_26/*.py")}
+    assert {name.split()[0] for name in FILES} == set(KERNELS)
+
+
+def test_a_mutant_is_one_edit_that_still_parses():
+    originals = {name: path.read_text("utf-8") for name, path in FILES.items()}
+    for mutant in mutants():
+        assert mutant.text != originals[mutant.kernel]
+        compile(mutant.text, mutant.name, "exec")
