@@ -1,0 +1,87 @@
+"""How often a place is executed, in terms that two places of a kernel can be compared by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.expr import Apply, Call, Const, Operator, Variable
+from tirx_lens.model.kernel import Branch, Loop, LoopKind, Op
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.rules.handoffs import objects_in, variables_in
+from tirx_lens.rules.nesting import counts, turns
+from tirx_lens.threads.reach import Guard, question
+
+if TYPE_CHECKING:
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+Rate: TypeAlias = "tuple[int | Expr, ...]"
+"""A known number of turns, or what controls the loop, for each loop around; outermost first."""
+
+
+def rate_of(reached: Reached, reach: ReachMap) -> Rate | None:
+    """Return how often a place is executed; None where a condition may decide from turn to turn.
+
+    Loops of one turn do not count, nor loops of which a branch (`if i == LAST:`) picks one turn.
+    A loop whose bound may differ from thread to thread, or over a scheduler that not all threads
+    step alike, has no rate.
+    """
+    picked: list[Loop] = []
+    for guard in reached.guards:
+        loop = _picks_one_turn(guard, reached)
+        if loop is not None:
+            picked.append(loop)
+        elif question(guard, reach.conditions) is not None:
+            return None
+    rate: list[int | Expr] = []
+    for loop in reached.loops:
+        values = turns(loop)
+        if values is None:
+            if not _is_alike(loop, reach):
+                return None
+            rate.append(loop.control)
+        elif len(values) != 1 and not any(loop is other for other in picked):
+            rate.append(len(values))
+    return tuple(rate)
+
+
+def _is_alike(loop: Loop, reach: ReachMap) -> bool:
+    """Tell whether every role that writes a loop so runs it as often."""
+    if loop.kind is LoopKind.FOR:
+        return not any(True for _ in variables_in(loop.control))
+    schedulers = [o for o in objects_in(loop.control) if o.kind is ObjectKind.SCHEDULER]
+    if len(schedulers) != 1 or not isinstance(loop.control, Call):
+        return False
+    used = [r.operation for r in reach.reached if r.operation.receiver == schedulers[0]]
+    inits = [operation for operation in used if operation.name == "init"]
+    steps = [operation for operation in used if operation.op is Op.NEXT_TILE]
+    return len(inits) <= 1 and all(step.name == "next_tile" for step in steps)
+
+
+def more_often(rate: Rate, base: Rate) -> int | None:
+    """Return how many times as often as `base` a rate is, by further loops of known length."""
+    if rate[: len(base)] != base:
+        return None
+    times = 1
+    for turn in rate[len(base) :]:
+        if not isinstance(turn, int):
+            return None
+        times *= turn
+    return times
+
+
+def _picks_one_turn(guard: Guard, reached: Reached) -> Loop | None:
+    """Return the loop of whose turns a branch lets exactly one through."""
+    if not isinstance(guard.branch, Branch) or not guard.taken:
+        return None
+    match guard.branch.condition:
+        case Apply(
+            operator=Operator.EQUAL,
+            operands=(Variable() as variable, Const(value=value))
+            | (Const(value=value), Variable() as variable),
+        ):
+            for loop in reached.loops:
+                values = turns(loop) if counts(loop, variable) else None
+                if values is not None and isinstance(value, int) and value in values:
+                    return loop
+    return None
