@@ -1,0 +1,146 @@
+"""Bytes that barriers are told to expect, and bytes that copies deliver to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.expr import Expr, constant_int
+from tirx_lens.model.kernel import Block, Exit, Op
+from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.bulk import Direction, bulk_copy
+from tirx_lens.rules.copies import barrier_in, destination, expected_bytes, given, origin
+from tirx_lens.rules.nesting import turns
+from tirx_lens.threads.reach import question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tirx_lens.model.kernel import Loop, Operation
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.handoffs import Handoff
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+Round: TypeAlias = "tuple[tuple[int, ...], frozenset[object]]"
+"""What repeats a site: loops of unknown length, by identity, and guards that are not decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that arms a barrier with bytes, or delivers some to it.
+
+    `bytes` is for one thread that comes once; `times` how often that is in one round, over all
+    threads of the cluster.
+    """
+
+    reached: Reached
+    bytes: int
+    times: int
+    round: Round
+
+    @property
+    def total(self) -> int:
+        """The bytes of one round."""
+        return self.bytes * self.times
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All that is expected of, and delivered to, one barrier in one round."""
+
+    armed: tuple[Site, ...]
+    delivered: tuple[Site, ...]
+
+    @property
+    def missing(self) -> int:
+        """The bytes that are expected and do not come; negative where more come."""
+        return sum(s.total for s in self.armed) - sum(s.total for s in self.delivered)
+
+
+def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
+    """Return the ledger of each round of a barrier; None where something of it is not known."""
+    at = {id(reached.operation): reached for reached in reach.reached}
+    armed: list[Site] = []
+    delivered: list[Site] = []
+    for operation in (p.operation for p in (*handoff.arrivals, *handoff.elsewhere)):
+        expected = expected_bytes(operation)
+        if expected is None:
+            if operation.op not in (Op.BARRIER_ARRIVE, Op.BARRIER_WAIT):
+                return None
+            continue
+        count = constant_int(expected[1])
+        site = _site(at.get(id(operation)), count, reach)
+        if site is None or expected[0] != handoff.barrier:
+            return None
+        armed.append(site)
+    for operation in (p.operation for p in handoff.copies):
+        site = _site(at.get(id(operation)), _delivers(operation, handoff.barrier), reach)
+        if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
+            return None
+        delivered.append(site)
+    rounds = {site.round for site in (*armed, *delivered)}
+    return [
+        Ledger(
+            tuple(site for site in armed if site.round == one),
+            tuple(site for site in delivered if site.round == one),
+        )
+        for one in rounds
+    ]
+
+
+def _one_each(reach: ReachMap) -> range:
+    """Return how many threads may issue a copy, if it is at most one of each CTA."""
+    return range(1, reach.shape.ctas + 1)
+
+
+def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
+    """Return the bytes that one TMA load counts on a barrier, if nothing about it is unusual."""
+    bulk = bulk_copy(copy)
+    if bulk is None or bulk.direction is not Direction.LOAD or barrier_in(bulk.mbar) != barrier:
+        return None
+    unusual = any(given(copy, name) is not None for name in ("cta_mask", "pred", "predicate"))
+    sizes = {
+        size
+        for region in (destination(copy), origin(copy))
+        if region is not None and (size := region.bytes()) is not None
+    }
+    return sizes.pop() if len(sizes) == 1 and copy.complete and not unusual else None
+
+
+def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | None:
+    if reached is None or size is None or not reached.operation.complete:
+        return None
+    threads = reached.participants.count(reach.shape)
+    if not threads or _predicated(reached.operation):
+        return None
+    if any(_has_exit(loop.body) for loop in reached.loops):
+        return None
+    times, unknown = threads, []
+    for loop in reached.loops:
+        values = turns(loop)
+        if values is None:
+            unknown.append(loop)
+        else:
+            times *= len(values)
+    undecided = frozenset(
+        (guard.branch.span, guard.taken)
+        for guard in reached.guards
+        if question(guard, reach.conditions) is not None
+    )
+    return Site(reached, size, times, (tuple(_identities(unknown)), undecided))
+
+
+def _identities(loops: Iterable[Loop]) -> Iterable[int]:
+    return (id(loop) for loop in loops)
+
+
+def _predicated(operation: Operation) -> bool:
+    predicate: Expr | None = given(operation, "pred")
+    return predicate is not None
+
+
+def _has_exit(block: Block) -> bool:
+    return any(
+        isinstance(statement, Exit) or any(_has_exit(inner) for inner in blocks_of(statement))
+        for statement in block.statements
+    )
