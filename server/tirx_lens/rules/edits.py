@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Edit
-from tirx_lens.model.kernel import Block, Branch
-from tirx_lens.model.queries import blocks_of, enclosing_block, statement_span
+from tirx_lens.model.queries import statement_span
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
+    from tirx_lens.model.kernel import Branch
     from tirx_lens.model.source import SourceText
+    from tirx_lens.rules.rule import KernelView
 
 
 def whole_lines(source: SourceText, span: Span) -> Span | None:
@@ -35,7 +36,7 @@ def indentation(source: SourceText, span: Span) -> str:
     return source.data[start : span.start].decode("utf-8", errors="replace")
 
 
-def removal(source: SourceText, body: Block, statement: Span) -> Edit | None:
+def removal(view: KernelView, statement: Span) -> Edit | None:
     """Return the edit that takes a statement out of a kernel's body.
 
     An `if` that would be left empty goes with it; where something else would be left empty, a
@@ -43,14 +44,16 @@ def removal(source: SourceText, body: Block, statement: Span) -> Edit | None:
     """
     target = statement
     while True:
-        lines = whole_lines(source, target)
-        block = enclosing_block(body, target)
+        lines = whole_lines(view.source, target)
+        block = view.outline.block_of(target)
         if lines is None or block is None:
             return None
-        if len({statement_span(other) for other in block.statements}) > 1 or block is body:
+        alone = statement_span(block.statements[0])
+        has_more = any(statement_span(other) != alone for other in block.statements)
+        if has_more or block is view.kernel.body:
             return Edit(lines, "")
-        parent = _branch_around(body, block)
-        if parent is None or not _plain_if(source, parent):
+        parent = view.outline.branch_around(block)
+        if parent is None or not _plain_if(view.source, parent):
             return Edit(target, "pass")
         target = parent.span
 
@@ -93,17 +96,6 @@ def _line_end(line: bytes) -> bytes:
 
 def _reindented(line: bytes, old: bytes, new: bytes) -> bytes:
     return new + line[len(old) :] if line.startswith(old) else line
-
-
-def _branch_around(block: Block, inner: Block) -> Branch | None:
-    for statement in block.statements:
-        for candidate in blocks_of(statement):
-            if candidate is inner:
-                return statement if isinstance(statement, Branch) else None
-            found = _branch_around(candidate, inner)
-            if found is not None:
-                return found
-    return None
 
 
 def _plain_if(source: SourceText, branch: Branch) -> bool:

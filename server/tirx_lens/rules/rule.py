@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
+from tirx_lens.model.outline import Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
     from tirx_lens.threads.reach import ReachMap
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Invalid:
     replacement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelView:
     """What a rule looks at: one kernel, the text around it, and which thread gets where.
 
@@ -42,6 +46,21 @@ class KernelView:
     source: SourceText
     kernel: Kernel
     reach: ReachMap | None
+    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The kernel's statements by their places."""
+        return Outline(self.kernel.body)
+
+    def once(self, question: Callable[[KernelView], T]) -> T:
+        """Return the answer to a question about the kernel; each is worked out once for all rules.
+
+        `question` is a function of the view alone: its identity is what is remembered.
+        """
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("T", self._answers[question])
 
     def line(self, span: Span) -> str:
         """Return what messages say for the line on which a span starts: a mark, later a number."""

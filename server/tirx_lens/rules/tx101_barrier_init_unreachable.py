@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Const, is_host
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.model.queries import bound_names, operations, statement_span, top_level, uses
+from tirx_lens.model.queries import blocks_of, statement_span, uses
 from tirx_lens.rules.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -438,7 +441,7 @@ def _is_guarded(reached: Reached, reach: ReachMap) -> bool:
 
 def _move_up(view: KernelView, reached: Reached) -> Fix | None:
     """Move an init statement to the top level, where every thread passes before the roles part."""
-    operation, body = reached.operation, view.kernel.body
+    operation = reached.operation
     barrier = operation.receiver
     movable = (
         operation.op is Op.BARRIER_INIT
@@ -451,15 +454,15 @@ def _move_up(view: KernelView, reached: Reached) -> Fix | None:
     lines = whole_lines(view.source, operation.statement)
     if not movable or barrier is None or lines is None or not _is_free(view, lines, barrier.name):
         return None
-    made, branch = top_level(body, barrier.span), top_level(body, operation.statement)
+    made, branch = (view.outline.top_level(s) for s in (barrier.span, operation.statement))
     if made is None or branch is None or not isinstance(_at(view, made), (Operation, Bind, Other)):
         return None
     anchor, after = _place_for_init(view, made, branch)
     written = insertion(view.source, lines, anchor, after=after)
-    removed = removal(view.source, body, operation.statement)
+    removed = removal(view, operation.statement)
     if written is None or removed is None:
         return None
-    published = _synchronised_after(view, anchor, branch)
+    published = _synchronised_after(view, anchor)
     return Fix(
         f"Move `{barrier.name}.init` to the top level",
         Applicability.SAFE if published else Applicability.UNSAFE,
@@ -471,7 +474,41 @@ def _is_free(view: KernelView, lines: Span, barrier: str) -> bool:
     """Tell whether a statement uses no name that the kernel binds, but its barrier's."""
     words = set(re.findall(r"[A-Za-z_]\w*", view.source.slice(lines).partition("#")[0]))
     owner = barrier.partition(".")[0]
-    return owner in words and not (words - {owner}) & set(bound_names(view.kernel.body))
+    return owner in words and not (words - {owner}) & view.outline.bound_names
+
+
+@dataclass(frozen=True, slots=True)
+class _Landmarks:
+    """Indices of top-level statements that say where an init may stand, each list in order.
+
+    `first_use` are the barriers, fences and branches before which inits belong. `meetings` are
+    CTA-wide or cluster-wide barriers, `waits` the branches and loops with waits or arrivals inside.
+    """
+
+    inits: tuple[int, ...]
+    first_use: tuple[int, ...]
+    meetings: tuple[int, ...]
+    waits: tuple[int, ...]
+
+
+def _landmarks(view: KernelView) -> _Landmarks:
+    inits, first_use, meetings, waits = [], [], [], []
+    for index, statement in enumerate(view.kernel.body.statements):
+        if isinstance(statement, Operation):
+            if statement.op is Op.BARRIER_INIT:
+                inits.append(index)
+            if statement.op in _SYNCS:
+                meetings.append(index)
+            if statement.op in _SYNCS or statement.op in FENCES:
+                first_use.append(index)
+        elif isinstance(statement, (Branch, Loop, Inlined)):
+            first_use.append(index)
+            used = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)
+            if not isinstance(statement, Inlined) and any(
+                uses(block, *used) for block in blocks_of(statement)
+            ):
+                waits.append(index)
+    return _Landmarks(tuple(inits), tuple(first_use), tuple(meetings), tuple(waits))
 
 
 def _place_for_init(view: KernelView, made: int, branch: int) -> tuple[Span, bool]:
@@ -480,43 +517,25 @@ def _place_for_init(view: KernelView, made: int, branch: int) -> tuple[Span, boo
     It belongs after the last init that is there already; else before the first fence or barrier;
     else before the first branch.
     """
-    statements = view.kernel.body.statements
-    last_init: int | None = None
-    for index in range(made + 1, branch + 1):
-        statement = statements[index]
-        if isinstance(statement, Operation):
-            if statement.op is Op.BARRIER_INIT:
-                last_init = index
-            if statement.op in _SYNCS or statement.op in FENCES:
-                break
-        elif isinstance(statement, (Branch, Loop, Inlined)):
-            break
-    if last_init is not None:
-        return _span_at(view, last_init), True
-    return _span_at(view, index), False
+    landmarks = view.once(_landmarks)
+    until = min(_next(landmarks.first_use, made + 1), branch)
+    last = bisect_right(landmarks.inits, until) - 1
+    if last >= 0 and landmarks.inits[last] > made:
+        return _span_at(view, landmarks.inits[last]), True
+    return _span_at(view, until), False
 
 
-def _synchronised_after(view: KernelView, anchor: Span, branch: int) -> bool:
-    """Tell whether a CTA-wide barrier stands between the new place and the role branches."""
-    first = top_level(view.kernel.body, anchor)
-    statements = view.kernel.body.statements
-    for statement in statements[first:] if first is not None else ():
-        if isinstance(statement, Operation) and statement.op in _SYNCS:
-            return True
-        if isinstance(statement, (Branch, Loop)) and statement is not statements[branch]:
-            waits = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)
-            if uses(statement.then if isinstance(statement, Branch) else statement.body, *waits):
-                return False
-        if statement is statements[branch] and _waits(statement):
-            return False
-    return False
+def _synchronised_after(view: KernelView, anchor: Span) -> bool:
+    """Tell whether a CTA-wide barrier stands between the new place and the first wait."""
+    first = view.outline.top_level(anchor)
+    landmarks = view.once(_landmarks)
+    return first is not None and _next(landmarks.meetings, first) < _next(landmarks.waits, first)
 
 
-def _waits(statement: object) -> bool:
-    if not isinstance(statement, Branch):
-        return False
-    ops = [*operations(statement.then), *operations(statement.orelse)]
-    return any(operation.op in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE) for operation in ops)
+def _next(indices: tuple[int, ...], start: int) -> int:
+    """Return the first index from `start` on, or one beyond all."""
+    found = bisect_left(indices, start)
+    return indices[found] if found < len(indices) else sys.maxsize
 
 
 def _at(view: KernelView, index: int) -> object:

@@ -331,7 +331,7 @@ def _move_out(view: KernelView, walk: _Walk, step: Operation) -> Fix | None:
     if lines is None or anchor is None or not alone or step.arguments or step.keywords:
         return None
     written = insertion(view.source, lines, anchor, after=True)
-    removed = removal(view.source, view.kernel.body, step.statement)
+    removed = removal(view, step.statement)
     if written is None or removed is None:
         return None
     return Fix(

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Ref
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Block, Op, Operation, Statement
+from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import (
-    enclosing_block,
     operations,
     statement_span,
-    under_undecided_host_branch,
 )
 from tirx_lens.rules.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
@@ -246,9 +244,11 @@ def build(EXTRA=True):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
         program = list(operations(view.kernel.body))
+        concerned = _by_pool(program)
         for pool in _pools(program):
-            commit, late = _after_commit(pool, program, view.kernel.body)
-            if commit is not None:
+            commit, late = _after_commit(pool, concerned.get(pool, []))
+            undecided = view.outline.is_under_undecided_host_branch
+            if commit is not None and not undecided(commit.statement):
                 fix = _move_commit(view, commit, late[-1]) if late else None
                 for allocation in late:
                     yield self._finding(view, pool, commit, allocation, fix)
@@ -283,10 +283,25 @@ def _pools(program: list[Operation]) -> Iterator[KernelObject]:
             yield made
 
 
+def _by_pool(program: list[Operation]) -> dict[KernelObject, list[Operation]]:
+    """Return, for each object, the operations that may change or use it as a pool."""
+    found: dict[KernelObject, list[Operation]] = {}
+    for operation in program:
+        named = [] if operation.receiver is None else [operation.receiver]
+        values = (*operation.arguments, *(value for _, value in operation.keywords))
+        named += [value.target for value in values if isinstance(value, Ref)]
+        for pool in dict.fromkeys(named):
+            found.setdefault(pool, []).append(operation)
+    return found
+
+
 def _after_commit(
-    pool: KernelObject, program: list[Operation], body: Block
+    pool: KernelObject, program: list[Operation]
 ) -> tuple[Operation | None, list[Operation]]:
-    """Return a pool's last commit and the allocations that surely come after it."""
+    """Return a pool's last commit and the allocations that come after it.
+
+    `program` are the operations that name the pool, in order.
+    """
     commit: Operation | None = None
     late: list[Operation] = []
     for operation in program:
@@ -301,8 +316,7 @@ def _after_commit(
             late.append(operation)
     if commit is None or commit.arguments or commit.keywords:
         return None, []
-    undecided = under_undecided_host_branch(body, commit.statement)
-    return (None, []) if undecided else (commit, late)
+    return commit, late
 
 
 def _is_given(operation: Operation, pool: KernelObject) -> bool:
@@ -326,28 +340,20 @@ def _move_commit(view: KernelView, commit: Operation, last: Operation) -> Fix | 
     """Move the commit statement below the statement of its own block that allocates last."""
     body = view.kernel.body
     lines = whole_lines(view.source, commit.statement)
-    block = enclosing_block(body, commit.statement)
+    block = view.outline.block_of(commit.statement)
     outermost = last.stack[0] if last.stack else last.statement
     alone = commit.span == commit.statement and not commit.stack
     if lines is None or block is None or block is not body or not alone:
         return None
-    for statement in _from(block, commit):
-        span = statement_span(statement)
-        if span is not None and span.contains(outermost):
-            written = insertion(view.source, lines, span, after=True)
-            if written is None:
-                return None
-            return Fix(
-                "Move `commit()` below the last allocation",
-                Applicability.SAFE,
-                (Edit(lines, ""), written),
-            )
-    return None
-
-
-def _from(block: Block, commit: Operation) -> Iterator[Statement]:
-    started = False
-    for statement in block.statements:
-        started = started or statement is commit
-        if started:
-            yield statement
+    first, target = view.outline.top_level(commit.statement), view.outline.top_level(outermost)
+    if first is None or target is None or target < first:
+        return None
+    beside = statement_span(block.statements[target])
+    written = insertion(view.source, lines, beside, after=True) if beside is not None else None
+    if written is None:
+        return None
+    return Fix(
+        "Move `commit()` below the last allocation",
+        Applicability.SAFE,
+        (Edit(lines, ""), written),
+    )

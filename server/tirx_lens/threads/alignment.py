@@ -13,11 +13,13 @@ from tirx_lens.threads.contracts import Demand, demand_of
 from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tirx_lens.threads.reach import Question, Reached, ReachMap
 
 _MOST_QUESTIONS = 5  # undecided branches whose outcomes are tried in all combinations
+
+_Totals: TypeAlias = "frozenset[tuple[tuple[Expr, ...], int]]"
 
 Times: TypeAlias = "tuple[tuple[Expr, ...], int]"
 """How often a barrier is executed: a known number for each run of loops of unknown length."""
@@ -100,12 +102,12 @@ def _unmatched_in(reach: ReachMap, demand: Demand) -> set[Key]:
     return bad
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Way:
     """Threads that pass the same barriers, and those barriers in order."""
 
     threads: int
-    passed: tuple[Reached, ...]
+    passed: list[Reached]
 
     @property
     def is_opaque(self) -> bool:
@@ -114,55 +116,59 @@ class _Way:
     def barriers(self) -> Iterator[Reached]:
         return (r for r in self.passed if r.operation.op is not Op.OPAQUE)
 
+    def totals(self) -> _Totals:
+        """Return how often each run of loops of unknown length brings barriers."""
+        counted: Counter[tuple[Expr, ...]] = Counter()
+        for reached in self.barriers():
+            loops, times = _times(reached)
+            counted[loops] += times
+        return frozenset(counted.items())
+
 
 def _unmatched_between(group: int, between: Sequence[Reached]) -> set[Key]:
     if all(reached.operation.op is Op.OPAQUE for reached in between):
         return set()
     ways = _ways(group, between)
+    others: dict[_Totals, int] = {}  # who passes how many: ways with as many are alike
+    for way in ways:
+        if not way.is_opaque:
+            totals = way.totals()
+            others[totals] = others.get(totals, 0) | way.threads
     return {
         _key(reached.operation)
         for way in ways
-        for other in ways
-        if other is not way
-        for reached in _exceeding(way, other)
+        for totals, threads in others.items()
+        for reached in _exceeding(way, dict(totals), threads & ~way.threads)
     }
 
 
 def _ways(group: int, between: Sequence[Reached]) -> list[_Way]:
     """Part a group of threads by the barriers they pass."""
-    ways = [_Way(group, ())]
+    ways = [_Way(group, [])]
     for reached in between:
         come = reached.participants.typical
         parted: list[_Way] = []
         for way in ways:
-            if way.threads & come:
-                parted.append(_Way(way.threads & come, (*way.passed, reached)))
-            if way.threads & ~come:
-                parted.append(_Way(way.threads & ~come, way.passed))
-        ways = parted
+            inside = way.threads & come
+            if not inside:
+                continue
+            if inside != way.threads:
+                parted.append(_Way(way.threads & ~come, way.passed.copy()))
+                way.threads = inside
+            way.passed.append(reached)
+        ways += parted
     return ways
 
 
-def _exceeding(way: _Way, other: _Way) -> Iterator[Reached]:
-    """Yield the barriers of a way that another way surely does not match."""
-    if other.is_opaque:
-        return
-    theirs: Counter[tuple[Expr, ...]] = Counter()
-    for reached in other.barriers():
-        loops, times = _times(reached)
-        theirs[loops] += times
-    mine: Counter[tuple[Expr, ...]] = Counter()
-    for reached in way.barriers():
-        loops, times = _times(reached)
-        mine[loops] += times
-    comparable = not theirs or set(mine) == set(theirs)
-    if not comparable:
+def _exceeding(way: _Way, theirs: Mapping[tuple[Expr, ...], int], others: int) -> Iterator[Reached]:
+    """Yield the barriers of a way that other threads, who pass `theirs`, surely do not match."""
+    if not others or (theirs and {_times(reached)[0] for reached in way.barriers()} != set(theirs)):
         return
     so_far: Counter[tuple[Expr, ...]] = Counter()
     for reached in way.barriers():
         loops, times = _times(reached)
         so_far[loops] += times
-        if times and so_far[loops] > theirs[loops] and other.threads & ~reached.returned:
+        if times and so_far[loops] > theirs.get(loops, 0) and others & ~reached.returned:
             yield reached
 
 

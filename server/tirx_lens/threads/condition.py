@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Apply, Elect, Expr, Operator, Select
+from tirx_lens.model.expr import Apply, Const, Elect, Expr, Id, Operator, Select
 from tirx_lens.threads.values import Evaluator, Hidden, PerThread, Same
 from tirx_lens.threads.warps import warps_touched
 
@@ -82,11 +82,21 @@ class Conditions:
             case Apply(operator=Operator.NOT_EQUAL | Operator.EQUAL, operands=(Elect(), _)):
                 unsure = Unsure.ELECTED if _asks_for_elected(expr) else Unsure.NOT_ELECTED
                 return Condition(0, 0, self._shape.everyone, unsure)
+            case Apply(operator=Operator.EQUAL, operands=(Id() | Apply() as asked, Const(value=v))):
+                column = self._evaluator.value(asked)
+                if isinstance(column, PerThread):
+                    return self._split(self._evaluator.holders(column).get(v, 0), column)
             case Select(condition=condition, then=then, otherwise=otherwise):
                 first = Apply(Operator.AND, (condition, then))
                 second = Apply(Operator.AND, (Apply(Operator.NOT, (condition,)), otherwise))
                 return self.of(Apply(Operator.OR, (first, second)))
         return self._by_value(expr)
+
+    def _split(self, yes: int, column: PerThread) -> Condition:
+        """Part the threads by those of a column, which may speak of one CTA for all."""
+        if len(column.values) < self._shape.total:
+            yes *= self._shape.thread_zeros
+        return Condition(yes, self._shape.everyone & ~yes)
 
     def _all(self, operands: tuple[Expr, ...]) -> Condition:
         parts = [self.of(operand) for operand in operands]
@@ -109,11 +119,9 @@ class Conditions:
         match self._evaluator.value(expr):
             case Same(value=value):
                 return Condition(everyone, 0) if value else Condition(0, everyone)
-            case PerThread(values=values):
+            case PerThread(values=values) as column:
                 yes = int("".join("1" if value else "0" for value in reversed(values)), base=2)
-                if len(values) < self._shape.total:  # the same in every CTA
-                    yes *= self._shape.thread_zeros
-                return Condition(yes, everyone & ~yes)
+                return self._split(yes, column)
             case Hidden(uniform=uniform):
                 unsure = Unsure.UNIFORM if uniform else Unsure.UNKNOWN
                 return Condition(0, 0, everyone, unsure)

@@ -73,6 +73,14 @@ class Evaluator:
         self.shape = shape
         self._compute = compute
         self._known: dict[Expr, Value] = {}
+        self._holders: dict[tuple[Number, ...], dict[Number, int]] = {}
+
+    def holders(self, column: PerThread) -> dict[Number, int]:
+        """Return the threads that hold each value, as sets: worked out once for each column."""
+        known = self._holders.get(column.values)
+        if known is None:
+            known = self._holders[column.values] = _holders(column.values)
+        return known
 
     def value(self, expr: Expr) -> Value:
         """Return the value of an arithmetic expression. Conditions are `Conditions`' work."""
@@ -165,6 +173,13 @@ class Evaluator:
         if any(isinstance(operand, Hidden) for operand in operands):
             return Hidden(all(is_uniform(operand) for operand in operands))
         return self._map(list(operands), lambda c, a, b: a if c else b)
+
+
+def _holders(values: tuple[Number, ...]) -> dict[Number, int]:
+    numbers: dict[Number, list[int]] = {}
+    for thread, value in enumerate(values):
+        numbers.setdefault(value, []).append(thread)
+    return {value: sum(1 << thread for thread in held) for value, held in numbers.items()}
 
 
 def _column(value: Value, length: int) -> tuple[Number, ...]:
