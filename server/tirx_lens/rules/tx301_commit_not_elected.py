@@ -125,6 +125,7 @@ class CommitNotElected(Rule):
             empty = MBarrier(pool, 2)
             full = TMABar(pool, 2)
             pipe = Pipeline(pool, 2, full="tma", empty="mbar")
+            T.cuda.cta_sync()
             if wg_id == 0:
                 empty.arrive(0)
                 pipe.empty.arrive(1)

@@ -1,0 +1,384 @@
+"""TX306: a barrier used before its initialisation is known to the threads that use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import Call, Member, Ref
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import FENCES, Op
+from tirx_lens.model.objects import BARRIERS, ObjectKind
+from tirx_lens.model.span import Span
+from tirx_lens.rules.bulk import bulk_copy
+from tirx_lens.rules.course import apart, to_the_end
+from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.spelling import is_older, tirx_name
+from tirx_lens.threads.describe import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_MEETINGS = frozenset(
+    {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.WARP_SYNC, Op.NAMED_BARRIER}
+    | {Op.CLUSTER_ARRIVE, Op.OPAQUE}
+)
+_WIDE = (Op.CTA_SYNC, Op.CLUSTER_SYNC)
+_FENCE = "T.ptx.fence.mbarrier_init.release.cluster()"
+_HEAD = """
+    pool = T.SMEMPool()
+    full = TMABar(pool, 2)
+    empty = MBarrier(pool, 2)
+    As = pool.alloc((1024,), "float16")
+    pool.commit()
+"""
+_ROLES = """
+    if wg_id == 1:
+        if warp_id == 0 and lane_id == 0:
+            empty.wait(0, 1){mark}
+            full.arrive(0, 2048){mark}
+            Tx.copy_async(As[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
+    else:
+        full.wait(0, 0)
+        empty.arrive(0)
+"""
+_MARK = "  # <-"
+
+
+def _kernel(middle: str, *, mark: bool = False) -> str:
+    found = _MARK if mark else ""
+    lines = "".join(f"    {line}\n" for line in middle.splitlines())
+    return in_finished_kernel(_HEAD + lines + _ROLES.format(mark=found))
+
+
+class MbarrierInitNotPublished(Rule):
+    """A barrier is used before its initialisation is published.
+
+    ## What it does
+    Looks from each barrier's `init` to the first use of the barrier by another thread.
+
+    - No barrier of threads (`cta_sync`, `cluster_sync`, a named one) stands between: error.
+    - For a barrier that the TMA engine or the tensor core signals: the threads meet, but the
+      initialising thread executes no `fence.mbarrier_init` or proxy fence before that: warning.
+
+    ## Why it is bad
+    One thread writes the mbarrier words, and others may run ahead of it: a wait or arrival on a
+    word that is not there yet is an invalid operation. On hardware the launch failed. The fence is
+    for those whom the meeting does not reach: the other CTAs of a cluster, and the engines, which
+    arrive through the asynchronous proxy.
+
+    ## Example
+    ```python
+    full.init(1)
+    if wg_id == 1:
+        full.arrive(0, BYTES)
+    ```
+
+    ## Use instead
+    ```python
+    full.init(1)
+    T.ptx.fence.mbarrier_init.release.cluster()
+    T.cuda.cta_sync()
+    if wg_id == 1:
+        full.arrive(0, BYTES)
+    ```
+
+    ## Fix
+    For the warning: inserts the fence after the last `init`. For the error the author decides where
+    all threads meet.
+
+    ## When not to
+    A thread that uses the barrier it has initialised needs neither.
+
+    ## References
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier.init*, and
+      *membar, fence: fence.mbarrier_init*
+    """
+
+    code: ClassVar[str] = "TX306"
+    name: ClassVar[str] = "mbarrier-init-not-published"
+    levels: ClassVar[str] = "error; warning where only the fence is missing"
+    fix_title: ClassVar[str | None] = "Insert the fence"
+
+    VALID = (
+        _kernel(f"full.init(1)\nempty.init(128)\n{_FENCE}\nT.cuda.cta_sync()"),
+        _kernel(
+            "full.init(1)\nempty.init(128)\nT.ptx.fence.mbarrier_init()\n"
+            'T.ptx.fence.proxy_async("shared::cta")\nT.cuda.cluster_sync()'
+        ),
+        # The initialising threads fence, in their own guard.
+        _kernel(
+            "full.init(1)\nempty.init(128)\nif wg_id == 0 and warp_id == 0:\n"
+            "    if T.ptx.elect_sync():\n        T.ptx.fence.proxy_async('shared::cta')\n"
+            "T.cuda.cta_sync()"
+        ),
+        # Still being written.
+        in_kernel("""
+            pool = T.SMEMPool()
+            done = TCGen05Bar(pool, 1)
+            done.init(1)
+            T.cuda.cta_sync()
+            if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                done.arrive(0)
+        """),
+        # No engine signals it: the meeting is enough.
+        in_kernel("""
+            pool = T.SMEMPool()
+            ready = MBarrier(pool, 1)
+            ready.init(128)
+            T.cuda.cta_sync()
+            if wg_id == 0:
+                ready.arrive(0)
+            else:
+                ready.wait(0, 0)
+        """),
+        # The thread that initialises is the thread that uses; a function that may do all of it.
+        in_kernel("""
+            tid = T.thread_id([256])
+            word = T.alloc_shared([1], "uint64")
+            if tid == 0:
+                T.ptx.mbarrier.init.shared.b64(word.ptr_to([0]), T.uint32(1))
+                T.cuda.mbarrier_wait(word.ptr_to([0]), 1)
+        """),
+        "from kernels import publish\n\n\n"
+        + _kernel("full.init(1)\nempty.init(128)\npublish(full, empty)"),
+        # Each warp its own words, met within the warp.
+        in_kernel("""
+            words = T.alloc_shared([8], "uint64")
+            if T.cuda.elect_sync():
+                T.ptx.mbarrier.init.shared.b64(words.ptr_to([warp_id]), T.uint32(1))
+                T.ptx.fence.mbarrier_init.release.cluster()
+            T.cuda.warp_sync()
+            T.cuda.mbarrier_wait(words.ptr_to([warp_id]), 1)
+        """),
+    )
+
+    INVALID = (
+        Invalid(_kernel(f"full.init(1)\nempty.init(128)\n{_FENCE}", mark=True)),
+        # The meeting stands before the init; a pipeline; a raw word, in 0.26.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                T.cuda.cta_sync()
+                pipe = Pipeline(pool, 2, full="tma", empty="mbar")
+                pool.commit()
+                if wg_id == 1 and warp_id == 0:
+                    if T.ptx.elect_sync():
+                        pipe.empty.wait(0, 1)  # <-
+                        pipe.full.arrive(0, 2048)
+            """)
+        ),
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def meet(slot):
+                    T.ptx.mbarrier.try_wait(word.ptr_to([slot]), 0)  # <-
+
+                tid = T.thread_id([256])
+                word = T.alloc_shared([2], "uint64")
+                if tid == 0:
+                    T.ptx.mbarrier.init(word.ptr_to([0]), 1)
+                    T.ptx.mbarrier.init(word.ptr_to([1]), 1)
+                meet(1)
+            """)
+        ),
+        # They meet, and nothing tells the engine.
+        Invalid(
+            _kernel("full.init(1)  # <-\nempty.init(128)\nT.cuda.cta_sync()"),
+            severity=Severity.WARNING,
+            replacement=_kernel(f"full.init(1)\nempty.init(128)\n{_FENCE}\nT.cuda.cta_sync()"),
+        ),
+        # A fence of other threads, and one that comes too late.
+        Invalid(
+            in_finished_kernel("""
+                pool = T.SMEMPool()
+                done = TCGen05Bar(pool, 1)
+                done.init(1)  # <-
+                if T.filter(wg_id, wg_id == 1) and warp_id == 0:
+                    T.ptx.fence.mbarrier_init()
+                T.cuda.cta_sync()
+                T.ptx.fence.mbarrier_init()
+                if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                    done.arrive(0)
+            """),
+            severity=Severity.WARNING,
+            replacement=in_finished_kernel("""
+                pool = T.SMEMPool()
+                done = TCGen05Bar(pool, 1)
+                done.init(1)
+                T.ptx.fence.mbarrier_init()
+                if T.filter(wg_id, wg_id == 1) and warp_id == 0:
+                    T.ptx.fence.mbarrier_init()
+                T.cuda.cta_sync()
+                T.ptx.fence.mbarrier_init()
+                if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                    done.arrive(0)
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Follow each init to the first meeting of threads."""
+        reach = view.reach
+        if reach is None:
+            return
+        signalled = _signalled_by_engines(reach)
+        for init in reach.reached:
+            writers = _writers(init, reach)
+            if not writers:
+                continue
+            unfenced = True
+            for reached in to_the_end(reach, init):
+                op = reached.operation.op
+                if op in FENCES and reached.participants.possible & writers:
+                    unfenced = False
+                if op in _MEETINGS:
+                    engines = not init.loops and _barriers_of(init, reach) & signalled
+                    if op in _WIDE and unfenced and engines and is_finished(view):
+                        yield self._unfenced(view, reach, init, reached)
+                    break
+                if _uses(init, reached) and not apart(init, reached):
+                    others = reached.participants.possible & ~writers
+                    if others:
+                        yield self._unpublished(view, reach, init, reached)
+                        break
+
+    def _unpublished(
+        self, view: KernelView, reach: ReachMap, init: Reached, use: Reached
+    ) -> Finding:
+        line = view.line(init.operation.span)
+        message = (
+            f"{describe(use.participants, reach.shape)} may get here before the thread that "
+            f"initialises this barrier on line {line}: nothing makes them meet in between, and "
+            "using a word that is no barrier yet fails the launch. Put a fence and "
+            "`T.cuda.cta_sync()` after the last init"
+        )
+        related = [Related(init.operation.span, "the barrier is initialised here")]
+        return self.finding(
+            Severity.ERROR, message, use.operation.span, related=[*related, *guards_and_calls(use)]
+        )
+
+    def _unfenced(
+        self, view: KernelView, reach: ReachMap, init: Reached, meeting: Reached
+    ) -> Finding:
+        barriers = sorted(barrier.name for barrier in _barriers_of(init, reach))
+        message = (
+            f"`{'`, `'.join(barriers)}` will be signalled by an engine, and the thread that "
+            "initialises it executes no fence before the threads meet on line "
+            f"{view.line(meeting.operation.span)}: `cta_sync` publishes the init to threads of "
+            "this CTA, not to the asynchronous proxy or to other CTAs. Put a "
+            "`fence.mbarrier_init` between"
+        )
+        related = [Related(meeting.operation.span, "the threads meet here")]
+        return self.finding(
+            Severity.WARNING,
+            message,
+            init.operation.span,
+            fix=_insert(view, reach, init),
+            related=[*related, *guards_and_calls(init)],
+        )
+
+
+def _writers(init: Reached, reach: ReachMap) -> int:
+    """Return the threads that may execute an init."""
+    operation = init.operation
+    if operation.op is Op.MBARRIER_INIT:
+        return init.participants.possible
+    barriers = _barriers_of(init, reach)
+    if not barriers:
+        return 0
+    barrier = operation.receiver or operation.created
+    leader = barrier.argument(3, "leader") if barrier is not None else None
+    if leader is not None:
+        condition = reach.condition(leader)
+        return init.participants.possible & (condition.yes | condition.maybe)
+    return init.participants.possible & reach.shape.thread_zeros
+
+
+def _barriers_of(init: Reached, reach: ReachMap) -> frozenset[KernelObject]:
+    """Return the barriers that an operation initialises."""
+    operation = init.operation
+    if operation.op is Op.BARRIER_INIT and operation.receiver is not None:
+        return frozenset({operation.receiver})
+    made = operation.created
+    if made is None or made.kind is not ObjectKind.PIPELINE or made.argument(99, "full") is None:
+        return frozenset()
+    used = {barrier for r in reach.reached for barrier in _named(r.operation)}
+    return frozenset(b for b in used if b.span == made.span and not b.class_name)
+
+
+def _uses(init: Reached, reached: Reached) -> bool:
+    """Tell whether an operation uses what an init initialises."""
+    operation = reached.operation
+    if init.operation.op is Op.MBARRIER_INIT:
+        if operation.op not in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT):
+            return False
+        return bool(operation.arguments) and operation.arguments[0] == init.operation.arguments[0]
+    if operation.op not in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE):
+        return False
+    receiver, made = operation.receiver, init.operation.created
+    if receiver is None:
+        return False
+    if made is not None:
+        return receiver.span == made.span and not receiver.class_name
+    return receiver == init.operation.receiver
+
+
+def _named(operation: Operation) -> Iterator[KernelObject]:
+    if operation.receiver is not None and operation.receiver.kind in BARRIERS:
+        yield operation.receiver
+    for value in (*operation.arguments, *(value for _, value in operation.keywords)):
+        found = _barrier_in(value)
+        if found is not None:
+            yield found
+
+
+def _barrier_in(expr: Expr) -> KernelObject | None:
+    """Return the barrier of `full.ptr_to([stage])`, `full.buf.ptr_to(...)`."""
+    match expr:
+        case Call(callee=Member(base=base)) | Member(base=base):
+            return _barrier_in(base)
+        case Ref(target=target) if target.kind in BARRIERS:
+            return target
+    return None
+
+
+def _signalled_by_engines(reach: ReachMap) -> frozenset[KernelObject]:
+    """Return the barriers on which TMA or the tensor core arrives."""
+    found: set[KernelObject] = set()
+    for reached in reach.reached:
+        operation, copy = reached.operation, bulk_copy(reached.operation)
+        if copy is not None and copy.mbar is not None:
+            barrier = _barrier_in(copy.mbar)
+            found |= {barrier} if barrier is not None else set()
+        receiver = operation.receiver
+        commits = receiver is not None and receiver.kind is ObjectKind.TCGEN05_BARRIER
+        if operation.op is Op.BARRIER_ARRIVE and receiver is not None and commits:
+            found.add(receiver)
+    return frozenset(found)
+
+
+def _insert(view: KernelView, reach: ReachMap, init: Reached) -> Fix | None:
+    """Write the fence below the last of the inits that stand together."""
+    last = init
+    for reached in to_the_end(reach, init):
+        if reached.operation.op in _MEETINGS or reached.guards != init.guards:
+            break
+        if reached.operation.op is Op.BARRIER_INIT:
+            last = reached
+    lines = whole_lines(view.source, last.operation.statement)
+    if lines is None or last.operation.stack or not view.source.slice(lines).endswith("\n"):
+        return None
+    call = "fence.mbarrier_init" + ("()" if is_older(view) else ".release.cluster()")
+    indent = indentation(view.source, last.operation.statement)
+    place = Span(lines.end, lines.end)
+    text = f"{indent}{tirx_name(view)}.ptx.{call}\n"
+    return Fix("Insert the fence", Applicability.SAFE, (Edit(place, text),))
