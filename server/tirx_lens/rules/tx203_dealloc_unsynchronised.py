@@ -32,6 +32,8 @@ _ALLOC = """
     pool = T.SMEMPool()
     acc_full = TCGen05Bar(pool, 1)
     drained = MBarrier(pool, 1)
+    acc_full.init(1)
+    drained.init(128)
     if wg_id == 0 and warp_id == 0:
         T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
             T.address_of(addr[0]), T.uint32(512)

@@ -118,6 +118,8 @@ class ProxyFenceMissing(Rule):
             Ds = pool.alloc((1024,), "float16")
             full = TMABar(pool, 1)
             pool.commit()
+            full.init(1)
+            T.cuda.cta_sync()
             if wg_id == 0 and warp_id == 0 and lane_id == 0:
                 Tx.copy_async(Ds[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
                 full.wait(0, 0)

@@ -28,6 +28,9 @@ _SETTING = """
     pool = T.SMEMPool()
     acc_full = TCGen05Bar(pool, 1)
     acc_empty = MBarrier(pool, 1)
+    acc_full.init(1)
+    acc_empty.init(128)
+    T.cuda.cta_sync()
     f32 = T.wg_reg_tile(64)
     f16 = T.wg_reg_tile(64, dtype="float16")
     if wg_id == 1 and warp_id == 0 and lane_id == 0:
@@ -112,6 +115,9 @@ class TmemLoadNotWaited(Rule):
             pool = T.SMEMPool()
             p_ready = MBarrier(pool, 1)
             acc_empty = MBarrier(pool, 1)
+            p_ready.init(128)
+            acc_empty.init(128)
+            T.cuda.cta_sync()
             f32 = T.wg_reg_tile(64)
             if wg_id == 1 and warp_id == 0 and lane_id == 0:
                 acc_empty.wait(0, 1)
