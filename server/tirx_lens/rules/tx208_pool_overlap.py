@@ -86,10 +86,22 @@ class PoolOverlap(Rule):
             T.ptx.fence.mbarrier_init.release.cluster()
             T.cuda.cta_sync()
             X = T.match_buffer(A, (128, 64), "float16")
-            Tx.cta.copy(As[0, :, :], X[:, :])
-            full.wait(0, 0)
-            Tx.cta.copy(X[:, :], Ds[:, :])
-            full.wait(0, 1)
+            for tile in range(2):
+                if wg_id == 0:
+                    if warp_id == 0:
+                        if T.cuda.elect_sync():
+                            full.arrive(0, 128 * 64 * 2)
+                            Tx.copy_async(
+                                As[0, :, :],
+                                X[:, :],
+                                dispatch="tma_auto",
+                                mbar=full.ptr_to([0]),
+                            )
+                full.wait(0, tile)
+                Tx.cta.copy(X[:, :], As[0, :, :])
+                T.cuda.cta_sync()
+                Tx.cta.copy(Ds[:, :], X[:, :])
+                T.cuda.cta_sync()
         """),
         # The barrier is done with when the tile comes.
         in_kernel("""

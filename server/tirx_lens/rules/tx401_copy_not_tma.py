@@ -116,6 +116,9 @@ class CopyNotTma(Rule):
             As = pool.alloc((64,), "float16")
             Bs = pool.alloc((64,), "float16")
             pool.commit()
+            full.init(1)
+            T.ptx.fence.mbarrier_init.release.cluster()
+            T.cuda.cta_sync()
             acc = T.decl_buffer((128, 64), "float32", scope="tmem")
             reg = T.wg_reg_tile(64)
             Tx.copy_async(Bs[:], As[:], mbar=full.ptr_to([0]), remote_cta_id=1)
@@ -227,8 +230,12 @@ class CopyNotTma(Rule):
                 full = MBarrier(pool, 1)
                 As = pool.alloc((64,), "float16")
                 pool.commit()
+                full.init(1)
+                T.ptx.fence.mbarrier_init.release.cluster()
+                T.cuda.cta_sync()
                 if wg_id == 0 and warp_id == 0:
                     if T.cuda.elect_sync():
+                        full.arrive(0)
                         Tx.copy_async(As[:], A[0:64], mbar=full.ptr_to([0]))  # <-
                         Tx.copy_async(A[0:64], As[:])  # <-
             """),
@@ -238,8 +245,12 @@ class CopyNotTma(Rule):
                 full = MBarrier(pool, 1)
                 As = pool.alloc((64,), "float16")
                 pool.commit()
+                full.init(1)
+                T.ptx.fence.mbarrier_init.release.cluster()
+                T.cuda.cta_sync()
                 if wg_id == 0 and warp_id == 0:
                     if T.cuda.elect_sync():
+                        full.arrive(0)
                         Tx.copy_async(As[:], A[0:64], mbar=full.ptr_to([0]), dispatch="tma_auto")
                         Tx.copy_async(A[0:64], As[:], dispatch="tma_auto")
             """),

@@ -1,0 +1,265 @@
+"""TX205: the tiles of a kernel do not cover a tensor, because its size is no multiple of theirs."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.buffers import Memory, Region, memory_of, shape_of_buffer
+from tirx_lens.model.expr import Apply, Const, Operator, Slice, constant_int
+from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.rules.copies import destination, origin
+from tirx_lens.rules.nesting import Placed, placed
+from tirx_lens.rules.reachable import interval_of
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.objects import KernelObject
+
+_COPIES = (Op.COPY, Op.COPY_ASYNC)
+_EXAMPLE = """\
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+
+BM, BK = 128, 64
+
+
+# tirx-lens: args {args}
+def build(M, K):
+    @T.prim_func
+    def kernel(A: T.Buffer((M, K), "float16")):
+        T.device_entry()
+        cta = T.cta_id([{grid}])
+        tid = T.thread_id([128])
+        pool = T.SMEMPool()
+        As = pool.alloc((BM, BK), "float16")
+        pool.commit()
+        for k in range({steps}):
+            Tx.cta.copy(As[:, :], A[cta * BM : cta * BM + BM, k * BK : k * BK + BK]){mark}
+
+    return kernel
+"""
+_SCHEDULED = """\
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+from tvm.backend.cuda.lang.tile_scheduler import ClusterPersistentScheduler2D
+
+TILE = 256
+
+
+def build(M, N):
+    @T.prim_func
+    def kernel(D: T.Buffer((M, N), "float16")):
+        T.device_entry()
+        rank = T.cta_id_in_cluster([2])
+        cluster = T.cluster_id([74])
+        tid = T.thread_id([128])
+        pool = T.SMEMPool()
+        Ds = pool.alloc((128, 256), "float16")
+        pool.commit()
+        tiles = ClusterPersistentScheduler2D(
+            "tiles", num_m_tiles=M // TILE, num_n_tiles=N // TILE, num_clusters=74
+        )
+        tiles.init(cluster)
+        row = T.meta_var(tiles.m_idx * TILE + rank * 128)
+        col = T.meta_var(tiles.n_idx * TILE)
+        while tiles.valid():
+            Tx.cta.copy(D[row : row + 128, col : col + 256], Ds[:, :]){mark}
+            tiles.next_tile()
+
+    return kernel
+
+
+kernel = build({rows}, 512)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A copy, and the part of a tensor it names."""
+
+    place: Placed
+    region: Region
+
+
+class ShapeNotDivisible(Rule):
+    """Part of a tensor is left out, because its size is no multiple of the tile.
+
+    ## What it does
+    With the arguments that the file itself names for the builder, computes how far the copies of a
+    kernel reach in each dimension of a tensor of global memory, over all loops, CTAs and tiles of
+    the scheduler, and finds dimensions whose end, less than a tile, none of them touches.
+
+    ## Why it is bad
+    `M // 128` rounds down. For M = 1000 there are 7 tiles, which cover 896 rows: the last 104 are
+    never computed, and hold what was in memory before. Along K the products of the last columns are
+    missing from every result. Nothing crashes.
+
+    ## Example
+    ```python
+    # tirx-lens: args M=1000
+    def build(M):
+        ...
+        cta = T.cta_id([M // 128])
+    ```
+
+    ## Use instead
+    ```python
+    # tirx-lens: args M=1024
+    def build(M):
+        assert M % 128 == 0
+    ```
+    or `T.ceildiv(M, 128)` tiles: TMA fills loads beyond the edge with zeros and cuts off stores.
+
+    ## When not to
+    Only tile copies are followed. A tensor that is also read or written element by element, whose
+    size or whose loops are not known, or of which a whole tile or more is left out, which may well
+    be meant, is not reported.
+
+    ## References
+    - PTX ISA, *Tensors: out of bounds access*
+    - TVM, `python/tvm/backend/cuda/lang/tile_scheduler.py`, `ClusterPersistentScheduler2D`
+    """
+
+    code: ClassVar[str] = "TX205"
+    name: ClassVar[str] = "shape-not-divisible"
+    levels: ClassVar[str] = "error"
+
+    VALID = (
+        _EXAMPLE.format(args="M=1024 K=512", grid="M // BM", steps="K // BK", mark=""),
+        # Rounded up: TMA and the bounds of a copy see to the rest.
+        _EXAMPLE.format(
+            args="M=1000 K=500",
+            grid="(M + BM - 1) // BM",
+            steps="(K + BK - 1) // BK",
+            mark="",
+        ),
+        # A builder without arguments in the file; a whole tile that is left out on purpose.
+        _EXAMPLE.format(args="", grid="M // BM", steps="K // BK", mark="").replace("args", "note"),
+        _EXAMPLE.format(args="M=1024 K=500", grid="M // BM", steps="K // BK - 1", mark=""),
+        # The rest has a copy of its own, or is read one by one.
+        _EXAMPLE.format(args="M=1024 K=500", grid="M // BM", steps="K // BK", mark="").replace(
+            "\n    return", "        Tx.cta.copy(As[:, 0:52], A[0:BM, 448:500])\n\n    return"
+        ),
+        _EXAMPLE.format(args="M=1024 K=500", grid="M // BM", steps="K // BK", mark="").replace(
+            "\n    return", "        A[0, 499] = T.float16(0)\n\n    return"
+        ),
+        _SCHEDULED.format(rows=2560, mark=""),
+    )
+
+    INVALID = (
+        Invalid(
+            _EXAMPLE.format(args="M=1024 K=500", grid="M // BM", steps="K // BK", mark="  # <-")
+        ),
+        Invalid(
+            _EXAMPLE.format(args="M=1000 K=512", grid="M // BM", steps="K // BK", mark="  # <-")
+        ),
+        # The tile of a pair of CTAs, by a scheduler; the arguments are those of a call.
+        Invalid(_SCHEDULED.format(rows=2432, mark="  # <-")),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Follow the copies of each tensor of global memory."""
+        program = placed(view.kernel.body)
+        if any(place.operation.op is Op.OPAQUE for place in program):
+            return
+        for tensor, accesses in _accesses(program).items():
+            shape = shape_of_buffer(tensor) or ()
+            if not _is_only_copied(view, tensor, accesses):
+                continue
+            for dimension, size in enumerate(map(constant_int, shape)):
+                if size is None:
+                    continue
+                reached = [_reaches(access, dimension, size) for access in accesses]
+                ends = [end for end in reached if end is not None]
+                if len(ends) < len(reached) or not ends:
+                    continue
+                last, tile = max(ends)
+                if 0 < size - last < tile:
+                    yield self._finding(tensor, dimension, size, last, tile, accesses)
+
+    def _finding(
+        self,
+        tensor: KernelObject,
+        dimension: int,
+        size: int,
+        last: int,
+        tile: int,
+        accesses: list[_Access],
+    ) -> Finding:
+        message = (
+            f"dimension {dimension} of `{tensor.name}` has {size:,} elements and no copy gets "
+            f"beyond {last:,}: {size:,} is no multiple of the tile, {tile}, and the last "
+            f"{size - last} are left out. Take a multiple, or round the number of tiles up"
+        )
+        operation = accesses[0].place.operation
+        related = [Related(tensor.span, f"`{tensor.name}` has its size here")]
+        return self.finding(Severity.ERROR, message, operation.span, related=related)
+
+
+def _accesses(program: list[Placed]) -> dict[KernelObject, list[_Access]]:
+    """Return the copies of each tensor of global memory, in program order."""
+    found: dict[KernelObject, list[_Access]] = {}
+    for place in program:
+        if place.operation.op in _COPIES:
+            for region in (destination(place.operation), origin(place.operation)):
+                if region is not None and memory_of(region.buffer) is Memory.GLOBAL:
+                    found.setdefault(region.buffer, []).append(_Access(place, region))
+    return found
+
+
+def _is_only_copied(view: KernelView, tensor: KernelObject, accesses: list[_Access]) -> bool:
+    """Tell whether every word of the kernel that names a tensor stands in one of its copies."""
+    kernel = view.kernel.span
+    copies = [access.place.operation.span for access in accesses]
+    text = view.source.slice(kernel)
+    lines = text.splitlines(keepends=True)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    for index, token in enumerate(tokens):
+        if token.type != tokenize.NAME or token.string != tensor.name:
+            continue
+        row, column = token.start
+        before = "".join(lines[: row - 1]) + lines[row - 1][:column]
+        offset = kernel.start + len(before.encode())
+        is_parameter = tokens[index + 1].string == ":" and offset < tensor.span.end
+        if not is_parameter and not any(span.start <= offset < span.end for span in copies):
+            return False
+    return True
+
+
+def _reaches(access: _Access, dimension: int, size: int) -> tuple[int, int] | None:
+    """Return where a copy ends at most in a dimension, and the length of the tile it steps by."""
+    indices = access.region.indices
+    index = indices[dimension] if dimension < len(indices) else Slice(None, None)
+    if not isinstance(index, Slice):
+        single = interval_of(index, access.place)
+        return (single.high + 1, 1) if single is not None else None
+    if index.stop is None:
+        return size, size
+    start: Expr = index.start or Const(0)
+    first, stop = interval_of(start, access.place), interval_of(index.stop, access.place)
+    if first is None or stop is None or index.step is not None:
+        return None
+    return stop.high, max(stop.high - first.high, *_strides(start), 0)
+
+
+def _strides(index: Expr) -> Iterator[int]:
+    """Yield what an index grows by when one of its variables does: `i * 256` grows by 256."""
+    if not isinstance(index, Apply):
+        return
+    factors = [constant_int(operand) for operand in index.operands]
+    known = [factor for factor in factors if factor is not None]
+    if index.operator is Operator.MULTIPLY and len(known) == 1:
+        yield abs(known[0])
+        return
+    for operand in index.operands:
+        yield from _strides(operand)
