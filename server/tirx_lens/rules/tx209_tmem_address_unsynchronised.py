@@ -1,0 +1,289 @@
+"""TX209: the TMEM address read before the allocation is sure to have written it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.buffers import buffers_in
+from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Member, Path, Ref, Sequence
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.queries import statement_span, top_level
+from tirx_lens.model.span import Span
+from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.spelling import tirx_name
+from tirx_lens.rules.tmem import named_by
+from tirx_lens.threads.describe import place
+from tirx_lens.threads.warps import warps_touched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_MEETINGS = frozenset(
+    {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER, Op.CLUSTER_ARRIVE}
+    | {Op.BARRIER_WAIT, Op.OPAQUE}
+)
+
+
+class TmemAddressUnsynchronised(Rule):
+    """The TMEM address is read from SMEM with no barrier after the allocation that writes it.
+
+    ## What it does
+    Finds reads of the shared-memory word to which `tcgen05.alloc` stores its address, by threads of
+    other warps, where nothing makes them wait for the allocating warp: no CTA-wide, cluster-wide or
+    named barrier, and no barrier wait, between the `alloc` and the read.
+
+    ## Why it is bad
+    One warp allocates, and the others run on. They read the word before it is written and take what
+    shared memory held for an address: MMAs and loads go to columns that are not the CTA's. TVM
+    compiles it without a word.
+
+    ## Example
+    ```python
+    if wg_id == 0 and warp_id == 0:
+        T.ptx.tcgen05.alloc.cta_group__1.sync.aligned.shared__cta.b32(
+            T.address_of(tmem_addr[0]), T.uint32(512)
+        )
+    tmem_base: T.let[T.uint32] = tmem_addr[0]
+    ```
+
+    ## Use instead
+    ```python
+    if wg_id == 0 and warp_id == 0:
+        T.ptx.tcgen05.alloc.cta_group__1.sync.aligned.shared__cta.b32(
+            T.address_of(tmem_addr[0]), T.uint32(512)
+        )
+    T.cuda.cta_sync()
+    tmem_base: T.let[T.uint32] = tmem_addr[0]
+    ```
+
+    ## Fix
+    Inserts `cta_sync()` (`cluster_sync()` in a kernel of several CTAs) before the top-level
+    statement that reads. To be read before it is applied.
+
+    ## When not to
+    The warp that allocates may read the word at once. `T.TMEMPool` has an address of its own and
+    is not looked at.
+
+    ## References
+    - PTX ISA, *TensorCore 5th Generation Instructions: tcgen05.alloc*
+    """
+
+    code: ClassVar[str] = "TX209"
+    name: ClassVar[str] = "tmem-address-unsynchronised"
+    levels: ClassVar[str] = "error"
+    fix_title: ClassVar[str | None] = "Insert a barrier"
+
+    VALID = (
+        in_kernel("""
+            addr = T.alloc_shared([1], "uint32")
+            if wg_id == 0 and warp_id == 0:
+                T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
+                    T.address_of(addr[0]), T.uint32(512)
+                )
+            T.cuda.cta_sync()
+            base: T.let[T.uint32] = addr[0]
+            acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+        """),
+        # 0.26: read where it is used, after the meeting; a named barrier; a cluster's.
+        in_kernel("""
+            addr = T.alloc_shared([1], "uint32")
+            acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=addr[0])
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.tcgen05.alloc(T.address_of(addr), n_cols=512, cta_group=1)
+                T.ptx.bar.sync(1, 256)
+            else:
+                T.ptx.bar.sync(1, 256)
+            if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
+            T.cuda.cluster_sync()
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.tcgen05.dealloc(addr[0], n_cols=512, cta_group=1)
+        """),
+        # The warp that allocates; a function that may synchronise.
+        "from kernels import meet\n\n\n"
+        + in_kernel("""
+            addr = T.alloc_shared([1], "uint32")
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)
+                T.cuda.trap_when_assert_failed(addr[0] == 0)
+            meet()
+            base: T.let[T.uint32] = addr[0]
+            acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+        """),
+    )
+
+    INVALID = (
+        Invalid(
+            in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0:
+                    if warp_id == 0:
+                        T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
+                            T.address_of(addr[0]), T.uint32(512)
+                        )
+                base: T.let[T.uint32] = addr[0]  # <-
+                T.cuda.cta_sync()
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+            replacement=in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0:
+                    if warp_id == 0:
+                        T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
+                            T.address_of(addr[0]), T.uint32(512)
+                        )
+                T.cuda.cta_sync()
+                base: T.let[T.uint32] = addr[0]
+                T.cuda.cta_sync()
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+        ),
+        # 0.26: read where the buffer is used; the meeting stood before the allocation.
+        Invalid(
+            in_kernel("""
+                @T.inline
+                def allocate(columns):
+                    T.ptx.tcgen05.alloc(addr.ptr_to([0]), n_cols=columns, cta_group=1)
+
+                addr = T.alloc_shared([1], "uint32")
+                T.cuda.cta_sync()
+                if T.filter(wg_id, wg_id == 0) and not warp_id != 0:
+                    allocate(512)
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=addr[0])
+                if wg_id == 1 and warp_id == 0:
+                    if T.ptx.elect_sync():
+                        Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")  # <-
+            """),
+            replacement=in_kernel("""
+                @T.inline
+                def allocate(columns):
+                    T.ptx.tcgen05.alloc(addr.ptr_to([0]), n_cols=columns, cta_group=1)
+
+                addr = T.alloc_shared([1], "uint32")
+                T.cuda.cta_sync()
+                if T.filter(wg_id, wg_id == 0) and not warp_id != 0:
+                    allocate(512)
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=addr[0])
+                T.cuda.cta_sync()
+                if wg_id == 1 and warp_id == 0:
+                    if T.ptx.elect_sync():
+                        Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
+            """),
+        ),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Look for meetings between each allocation and the reads of its address."""
+        reach = view.reach
+        if reach is None:
+            return
+        for alloc in reach.reached:
+            word = _word(alloc.operation)
+            mine = warps_touched(alloc.participants.possible, reach.shape)
+            if word is None or not mine:
+                continue
+            seen: set[Span] = set()
+            for reached in reach.reached:
+                for read, where in _reads(reached, word):
+                    others = reached.participants.possible & ~mine
+                    if others and read not in seen and not _is_published(reach, alloc, where):
+                        seen.add(read)
+                        yield self._finding(view, reach, alloc, read, others)
+
+    def _finding(
+        self, view: KernelView, reach: ReachMap, alloc: Reached, read: Span, others: int
+    ) -> Finding:
+        barrier = "cluster_sync" if reach.shape.ctas > 1 else "cta_sync"
+        message = (
+            f"the TMEM address is read here by {place(others, reach.shape)}, and nothing makes "
+            f"them wait for the warp whose `tcgen05.alloc` on line "
+            f"{view.line(alloc.operation.span)} writes it: they may take what SMEM held before for "
+            f"an address. Put `T.cuda.{barrier}()` between"
+        )
+        related = [Related(alloc.operation.span, "the address is written here")]
+        related += [Related(call, "called from here") for call in reversed(alloc.operation.stack)]
+        fix = _insert(view, alloc, read, barrier)
+        return self.finding(Severity.ERROR, message, read, fix=fix, related=related)
+
+
+def _word(operation: Operation) -> Item | None:
+    """Return the element of shared memory to which an allocation stores its address."""
+    if operation.op is not Op.TMEM_ALLOC or not operation.arguments:
+        return None
+    match operation.arguments[0]:
+        case Call(callee=Path(), arguments=(Item() as word,)):
+            return word
+    buffer = next(buffers_in(operation.arguments[0]), None)
+    return Item(Ref(buffer), Const(0)) if buffer is not None else None
+
+
+def _reads(reached: Reached, word: Item) -> Iterator[tuple[Span, int]]:
+    """Yield the reads of a word that an operation depends on: the place, and when in the text.
+
+    A buffer that is declared with the word in place of an address reads it when it is used.
+    """
+    operation = reached.operation
+    if operation.op is Op.TMEM_ALLOC or operation.name.endswith("address_of"):
+        return
+    given = (*operation.arguments, *(value for _, value in operation.keywords))
+    for value in given:
+        for span in _loads(value, word):
+            inside = operation.span.contains(span)
+            if inside and operation.name.endswith("decl_buffer"):
+                continue
+            yield span, _position(operation) if inside else span.start
+    for buffer in named_by(operation):
+        address = dict(buffer.keywords).get("allocated_addr")
+        if address is not None and any(buffer.span.contains(s) for s in _loads(address, word)):
+            yield operation.span, _position(operation)
+
+
+def _loads(expr: Expr, word: Item) -> Iterator[Span]:
+    match expr:
+        case Item() if expr == word:
+            yield expr.span
+        case Item(base=base, index=index):
+            yield from _loads(base, word)
+            yield from _loads(index, word)
+        case Member(base=base):
+            yield from _loads(base, word)
+        case Call(callee=Path(dotted=dotted)) if dotted.endswith("address_of"):
+            return
+        case Call(arguments=parts) | Apply(operands=parts) | Sequence(items=parts):
+            for part in parts:
+                yield from _loads(part, word)
+
+
+def _position(operation: Operation) -> int:
+    """Return where in the kernel's own text an operation is executed."""
+    return operation.stack[0].start if operation.stack else operation.span.start
+
+
+def _is_published(reach: ReachMap, alloc: Reached, where: int) -> bool:
+    """Tell whether threads meet between an allocation and a place, or the place comes first."""
+    start = _position(alloc.operation)
+    return where <= start or any(
+        reached.operation.op in _MEETINGS and start < _position(reached.operation) <= where
+        for reached in reach.reached
+    )
+
+
+def _insert(view: KernelView, alloc: Reached, read: Span, barrier: str) -> Fix | None:
+    body = view.kernel.body
+    allocated = alloc.operation.stack[0] if alloc.operation.stack else alloc.operation.span
+    index = top_level(body, read)
+    if index is None or index == top_level(body, allocated):
+        return None
+    span = statement_span(body.statements[index])
+    lines = whole_lines(view.source, span) if span is not None else None
+    if span is None or lines is None:
+        return None
+    text = f"{indentation(view.source, span)}{tirx_name(view)}.cuda.{barrier}()\n"
+    edit = Edit(Span(lines.start, lines.start), text)
+    return Fix(f"Insert `{barrier}()`", Applicability.UNSAFE, (edit,))
