@@ -1,4 +1,4 @@
-"""`python -m tests.mutants.refusals [KERNEL ...]`: which mutants TVM refuses by itself.
+"""`python -m tests.mutants.refusals`: which mutants TVM refuses by itself.
 
 Builds every harmful mutant with the TVM of its kernel, 0.27 or 0.26, and writes the names of those
 that do not build to `refused_by_tvm.toml`. It takes half an hour, so it is no test: run it when the
@@ -7,11 +7,16 @@ kernels change.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections import ChainMap
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import tomllib
@@ -26,19 +31,31 @@ OLD_PYTHON = os.environ.get(
     "TIRX_LENS_TVM_026_PYTHON", str(ROOT / ".venv-tvm-0.26" / "bin" / "python")
 )
 _BATCH = 40  # builds in one process
+_PROCESSES = 2  # at a time; each takes about half a gigabyte
 _LIMIT_S = 600
 _REASON_LENGTH = 100  # characters
 
 
-def main(kernels: list[str]) -> None:
-    made = [each for each in mutants() if each.verdict and each.verdict.effect is Effect.HARMFUL]
-    for kernel in kernels or FILES:
-        chosen = [mutant for mutant in made if mutant.kernel == kernel]
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants.refusals", description=__doc__)
+    parser.add_argument("--match", default="", help="only mutants whose name has this pattern")
+    parser.add_argument("kernels", nargs="*", default=list(FILES), help="all, where none is named")
+    asked = parser.parse_args()
+
+    for kernel in asked.kernels:
+        chosen = [
+            mutant
+            for mutant in mutants()
+            if mutant.kernel == kernel
+            and mutant.verdict is not None
+            and mutant.verdict.effect is Effect.HARMFUL
+            and re.search(asked.match, mutant.name)
+        ]
         python = OLD_PYTHON if "v0_26" in kernel else sys.executable
-        reasons: dict[str, str] = {}
-        for start in range(0, len(chosen), _BATCH):
-            reasons |= _refused(python, chosen[start : start + _BATCH])
-        _record(kernel, reasons)
+        batches = [chosen[start : start + _BATCH] for start in range(0, len(chosen), _BATCH)]
+        with ThreadPoolExecutor(_PROCESSES) as pool:
+            reasons = dict(ChainMap(*pool.map(partial(_refused, python), batches)))
+        _record({mutant.name for mutant in chosen}, reasons)
         print(f"{kernel}: TVM refuses {len(reasons)} of {len(chosen)}", flush=True)
 
 
@@ -72,11 +89,11 @@ def _reason(trace: str) -> str:
     return said[:_REASON_LENGTH]
 
 
-def _record(kernel: str, reasons: dict[str, str]) -> None:
-    """Replace what is recorded of one kernel."""
+def _record(asked: set[str], reasons: dict[str, str]) -> None:
+    """Replace what is recorded of the mutants that were asked about."""
     held = tomllib.loads(REFUSED.read_text("utf-8"))["refused"] if REFUSED.exists() else {}
     by_name = {name: why for why, names in held.items() for name in names}
-    kept = {name: why for name, why in by_name.items() if not name.startswith(f"{kernel}: ")}
+    kept = {name: why for name, why in by_name.items() if name not in asked}
     kept |= reasons
     lines = [
         "# Written by `python -m tests.mutants.refusals`: mutants that TVM does not build.",
@@ -91,4 +108,4 @@ def _record(kernel: str, reasons: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -53,11 +53,9 @@ def moved(lines: Sequence[str], place: tuple[int, int], after: int, indent: int)
     """Move lines `[first, last]` to below the line `after`, at an indentation of `indent`."""
     first, last = place
     block = shifted(lines[first : last + 1], indent - indent_of(lines[first]))
-    if after > last:
-        head, between = without(lines[: after + 1], first, last), block
-        return [*head, *between, *lines[after + 1 :]]
-    tail = without(lines, first, last)[after + 1 :]
-    return [*lines[: after + 1], *block, *tail]
+    if after >= last:
+        return [*without(lines[: after + 1], first, last), *block, *lines[after + 1 :]]
+    return [*lines[: after + 1], *block, *without(lines, first, last)[after + 1 :]]
 
 
 def swapped(lines: Sequence[str], one: tuple[int, int], two: tuple[int, int]) -> list[str]:
