@@ -182,6 +182,9 @@ def _waits_a_turn(waiting: Sequence[tuple[Reached, Participants]]) -> int | None
         loops = list(map(id, reached.loops))
         beside = [other for r, other in waiting if list(map(id, r.loops)) == loops]
         sets = {other.typical for other in beside}
+        asked = [r.operation.arguments for r, _ in waiting if list(map(id, r.loops)) == loops]
+        if len(set(asked)) < len(asked):
+            return None  # waiting twice for one phase is waiting once; or the state moves between
         if len(sets) == 1:
             found.add(len(beside))
         elif all(not one & other for one in sets for other in sets if one != other):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import Apply, Const, Operator, Variable, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import Placed, turns
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Operation
 
 _NO_INIT = ("T.ptx.mbarrier.arrive", "T.ptx.tcgen05.commit", "T.ptx.cp.async.bulk.")
 """Instructions that take a pointer to a barrier and surely do not initialise it."""
@@ -36,8 +38,9 @@ class BarrierNeverSignalled(Rule):
     """A barrier is waited for and nothing arrives at it, or it is used and never initialised.
 
     ## What it does
-    Finds `wait` on a barrier at which no thread, copy or commit of the kernel ever arrives, and
-    barriers that are used though nothing initialises them.
+    Finds `wait` on a barrier at which no thread or commit of the kernel ever arrives, and barriers
+    that are used though nothing initialises them. TMA copies that report to a barrier by `mbar=`
+    bring bytes; unless somebody arms it with an `arrive`, these end no phase either.
 
     ## Why it is bad
     A phase of an mbarrier ends by arrivals alone. Without any, a wait for the first phase never
@@ -64,10 +67,11 @@ class BarrierNeverSignalled(Rule):
     ```
 
     ## When not to
-    A barrier given to a copy as `mbar=`, a `ptr_to` that is passed on, a view in another CTA, and
-    any function whose body is not known may signal; such barriers are not reported. A `Pipeline`
-    initialises its barriers itself. Of kernels that move no data, and of those that initialise
-    nothing and hold one side of a handoff only, nothing is said: they are fragments.
+    An arrival under a guard that the text does not decide, a `ptr_to` that is passed on, a view in
+    another CTA, and any function whose body is not known may signal; such barriers are not
+    reported. A `Pipeline` initialises its barriers itself. Of kernels that move no data, and of
+    those that initialise nothing and hold one side of a handoff only, nothing is said: they are
+    fragments.
 
     ## References
     - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier, phase of the
@@ -107,6 +111,7 @@ class BarrierNeverSignalled(Rule):
             view = far.remote_view(0)
             if wg_id == 0 and warp_id == 0:
                 if T.cuda.elect_sync():
+                    pipe.full.arrive(0, 8192)
                     Tx.copy_async(As[0, :, :], A[0:4096], dispatch="tma_auto",
                                   mbar=pipe.full.ptr_to([0]))
                     T.ptx["tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64"](
@@ -206,6 +211,27 @@ def build(OVERLAP):
                         state.advance()
             """)
         ),
+        # Nobody arms what the copy reports to; no thread gets to the arrival.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 1)
+                done = MBarrier(pool, 1)
+                As = pool.alloc((64, 64), "float16")
+                full.init(1)
+                done.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0:
+                    if T.cuda.elect_sync():
+                        Tx.copy_async(As, A[0:4096], dispatch="tma_auto", mbar=full.ptr_to([0]))
+                elif wg_id == 1:
+                    full.wait(0, 0)  # <-
+                    done.wait(0, 0)  # <-
+                    if wg_id == 0:
+                        done.arrive(0)
+            """)
+        ),
         # Never initialised: waited for, armed, given to a copy.
         Invalid(
             in_kernel("""
@@ -231,15 +257,15 @@ def build(OVERLAP):
         found = handoffs(view)
         if found.is_open or not any(map(_works, found.program)):
             return
-        fragment = _is_fragment(found)
+        fragment, unreached = _is_fragment(found), _unreached(view)
         for handoff in found.barriers:
             if handoff.made is None or handoff.made.is_chosen:
                 continue
             if not _may_be_initialised(handoff) and _uses(handoff):
                 if not fragment:
                     yield self._uninitialised(view, handoff)
-            elif not _may_be_signalled(handoff):
-                yield from self._unsignalled(found, handoff)
+            elif not _may_be_signalled(handoff, unreached):
+                yield from self._unsignalled(found, handoff, unreached)
 
     def _uninitialised(self, view: KernelView, handoff: Handoff) -> Finding:
         barrier, use = handoff.barrier, _uses(handoff)[0].operation
@@ -252,17 +278,30 @@ def build(OVERLAP):
         related = [Related(use.span, "the first use"), *calls_around(use)]
         return self.finding(Severity.ERROR, message, barrier.span, related=related)
 
-    def _unsignalled(self, found: Handoffs, handoff: Handoff) -> Iterator[Finding]:
+    def _unsignalled(
+        self, found: Handoffs, handoff: Handoff, unreached: set[int]
+    ) -> Iterator[Finding]:
         barrier = handoff.barrier
         for wait in handoff.waits:
-            if wait.is_chosen or _passes(found, handoff, wait):
+            chosen = wait.is_chosen or id(wait.operation) in unreached
+            if chosen or _passes(found, handoff, wait):
                 continue
+            if handoff.arrivals:
+                why = "no thread reaches an `arrive` of it"
+            elif handoff.copies:
+                why = (
+                    "the copies that report to it bring bytes, which are no arrivals, and no "
+                    "`arrive` arms it"
+                )
+            else:
+                why = "nothing in the kernel arrives at it: no `arrive`, no copy, no commit"
             message = (
-                f"this waits for `{barrier.name}`, and nothing in the kernel arrives at it: no "
-                "`arrive`, no copy with it as `mbar=`, no commit. The phase never ends and the "
-                "wait never returns. Signal it where what it stands for is done"
+                f"this waits for `{barrier.name}`, and {why}. The phase never ends and the wait "
+                "never returns. Signal it where what it stands for is done"
             )
             related = [Related(barrier.span, f"`{barrier.name}` is made here")]
+            related += [Related(p.operation.span, "no thread gets here") for p in handoff.arrivals]
+            related += [Related(p.operation.span, "brings bytes") for p in handoff.copies]
             yield self.finding(
                 Severity.ERROR,
                 message,
@@ -281,7 +320,7 @@ def _is_fragment(found: Handoffs) -> bool:
     """Tell whether a kernel is a fragment: nothing is initialised, and handoffs have one side."""
     if any(handoff.inits or handoff.pipeline is not None for handoff in found.barriers):
         return False
-    return not all(handoff.waits and _may_be_signalled(handoff) for handoff in found.barriers)
+    return not all(h.waits and _may_be_signalled(h, set()) for h in found.barriers)
 
 
 def _uses(handoff: Handoff) -> list[Placed]:
@@ -297,14 +336,30 @@ def _may_be_initialised(handoff: Handoff) -> bool:
     return any(not p.operation.name.startswith(_NO_INIT) for p in handoff.elsewhere)
 
 
-def _may_be_signalled(handoff: Handoff) -> bool:
-    return bool(
-        handoff.arrivals
-        or handoff.copies
-        or handoff.pointers
-        or handoff.remotes
-        or handoff.elsewhere
-    )
+def _may_be_signalled(handoff: Handoff, unreached: set[int]) -> bool:
+    """Tell whether anything may arrive at a barrier.
+
+    Copies to a TMA barrier report bytes, and bytes alone end no phase: someone has to arm it.
+    """
+    signals = [*handoff.arrivals, *handoff.remotes, *handoff.elsewhere]
+    armed_elsewhere = handoff.barrier.kind is not ObjectKind.TMA_BARRIER
+    if armed_elsewhere or len(handoff.pointers) > len(handoff.copies):
+        signals += [*handoff.copies, *handoff.pointers]
+    elif not all(_is_tma(place.operation) for place in handoff.copies):
+        return True
+    return any(id(place.operation) not in unreached for place in signals)
+
+
+def _is_tma(copy: Operation) -> bool:
+    dispatch = copy.argument(99, "dispatch")
+    grouped = dict(copy.keywords).keys() & {"cta_group", "cta_mask", "multicast"}
+    return isinstance(dispatch, Const) and str(dispatch.value).startswith("tma") and not grouped
+
+
+def _unreached(view: KernelView) -> set[int]:
+    """Return the operations that no thread gets to."""
+    reached = view.reach.reached if view.reach is not None else ()
+    return {id(r.operation) for r in reached if not r.participants.possible}
 
 
 def _passes(found: Handoffs, handoff: Handoff, wait: Placed) -> bool:

@@ -181,6 +181,19 @@ def build(DEPTH, DEEP):
                         empty.arrive(k % 4)
             """)
         ),
+        # A stage, and the length of the ring besides.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 2)
+                full.init(1)
+                pool.commit()
+                state = PipelineState(2, phase=0)
+                for k in range(32):
+                    full.wait(state.stage + 2, state.phase)  # <-
+                    state.advance()
+            """)
+        ),
         # A slot for each warpgroup, of which there are two.
         Invalid(
             in_kernel("""
@@ -263,6 +276,10 @@ def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> s
     state = found.state_of(variable)
     if state is not None and slot == variable:
         return _past_the_end(found, place, state, depth)
+    if state is not None and variable.name.endswith(".stage"):
+        first = _computed(slot, variable, 0)  # every state begins at stage 0
+        outside = isinstance(first, int) and not 0 <= first < depth
+        return f"slot {first} at stage 0 of `{state.name}`" if outside else None
     for loop in place.loops:
         values = turns(loop) if counts(loop, variable) else None
         asked = any(variable in variables_in(b.condition) for b in place.branches_in(loop))

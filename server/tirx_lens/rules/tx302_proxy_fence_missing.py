@@ -121,6 +121,7 @@ class ProxyFenceMissing(Rule):
             full.init(1)
             T.cuda.cta_sync()
             if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                full.arrive(0, 2048)
                 Tx.copy_async(Ds[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
                 full.wait(0, 0)
                 {_STORE}
