@@ -102,7 +102,7 @@ class Block:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is one place: comparing bodies is dear
 class Branch:
     """`if condition: then else: orelse`; an `elif` is a branch alone in `orelse`."""
 
@@ -120,7 +120,7 @@ class LoopKind(Enum):
     WHILE = "while"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """A loop. `control` is the iterable of a `for` or the condition of a `while`.
 
@@ -202,7 +202,8 @@ class Kernel:
     `builder` is the host function around it, if any; `scope_ids` are all declarations, in order;
     `span` is the whole definition, `name_span` its name. `plain_functions` are the names of the
     functions in its body that no decorator makes anything of. `is_used` is false when nothing in
-    the function around it can ever get at the kernel.
+    the function around it can ever get at the kernel. `unbound` are the places where a name is read
+    that nothing known binds in a scope around it.
     """
 
     name: str
@@ -214,6 +215,7 @@ class Kernel:
     problems: tuple[Problem, ...] = field(default=())
     plain_functions: tuple[Span, ...] = ()
     is_used: bool = True
+    unbound: tuple[Span, ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -24,7 +24,7 @@ from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.rules.nesting import Placed, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tirx_lens.model.kernel import Operation
     from tirx_lens.rules.rule import KernelView
@@ -72,21 +72,21 @@ class Handoffs:
     program: tuple[Placed, ...]
     barriers: tuple[Handoff, ...]
     is_open: bool
+    states: Mapping[tuple[str, int], KernelObject]
+    """The pipeline states, by name and place."""
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is."""
-        name, _, member = variable.name.rpartition(".")
-        for place in self.program:
-            made = place.operation.created
-            if made is None or made.kind is not ObjectKind.PIPELINE_STATE or not member:
-                continue
-            if (made.name, made.span.start) == (name, variable.declared):
-                return made
-        return None
+        name = variable.name.rpartition(".")[0]
+        return self.states.get((name, variable.declared))
 
 
 def handoffs(view: KernelView) -> Handoffs:
-    """Follow the barriers of a kernel through its operations."""
+    """Return the barriers of a kernel, followed through its operations."""
+    return view.once(_handoffs)
+
+
+def _handoffs(view: KernelView) -> Handoffs:
     program = placed(view.kernel.body)
     found: dict[KernelObject, Handoff] = {}
     pipelines: dict[int, Placed] = {}
@@ -106,7 +106,12 @@ def handoffs(view: KernelView) -> Handoffs:
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
     taken = _WORDS_TAKEN.search(view.source.data) is not None
-    return Handoffs(tuple(program), tuple(found.values()), opaque or taken)
+    states = {
+        (made.name, made.span.start): made
+        for place in reversed(program)  # of one that is made twice, the first counts
+        if (made := place.operation.created) is not None and made.kind is ObjectKind.PIPELINE_STATE
+    }
+    return Handoffs(tuple(program), tuple(found.values()), opaque or taken, states)
 
 
 def _barriers_of(operation: Operation) -> list[KernelObject]:

@@ -10,7 +10,7 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
-from tirx_lens.rules.nesting import Placed, repeats
+from tirx_lens.rules.nesting import Placed, repeats, turns
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Loop
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
+    from tirx_lens.threads.reach import Reached
 
 _STORED = re.compile(rb"\b(?!self\.)\w+\.(?:stage|phase)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)")
 
@@ -188,6 +189,32 @@ class PipelineNeverAdvances(Rule):
                         tiles.next_tile()
             """)
         ),
+        # Advanced once a tile, where the other side goes on at every step.
+        Invalid(
+            in_kernel("""
+                tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
+                tiles.init(bx)
+                pool = T.SMEMPool()
+                ready = MBarrier(pool, 4)
+                ready.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+                if wg_id == 0:
+                    send = PipelineState(4, phase=0)
+                    while tiles.valid():
+                        for k in range(8):
+                            ready.arrive(send.stage)
+                            send.advance()
+                        tiles.next_tile()
+                else:
+                    take = PipelineState(4, phase=0)
+                    while tiles.valid():
+                        for k in range(8):
+                            ready.wait(take.stage, take.phase)  # <-
+                        take.advance()
+                        tiles.next_tile()
+            """)
+        ),
         # Advanced by the elected thread alone; the others wait, too.
         Invalid(
             in_kernel("""
@@ -230,10 +257,10 @@ class PipelineNeverAdvances(Rule):
         self, view: KernelView, found: Handoffs, handoff: Handoff, place: Placed
     ) -> Iterator[Finding]:
         state = _state_used(found, handoff, place)
-        loop = _outermost(found, place, state) if state is not None else None
+        loop = _still_loop(found, handoff, place, state) if state is not None else None
         if state is None or loop is None:
             return
-        moves = [p for p in found.program if p.is_in(loop) and p.operation.receiver == state]
+        moves = [p for p in found.program if p.operation.receiver == state and p.is_in(loop)]
         related = [Related(loop.header, "the loop"), *calls_around(place.operation)]
         verb = "waits" if place.operation.op is Op.BARRIER_WAIT else "arrives"
         if not moves:
@@ -277,20 +304,44 @@ def _state_used(found: Handoffs, handoff: Handoff, place: Placed) -> KernelObjec
     return None
 
 
-def _outermost(found: Handoffs, place: Placed, state: KernelObject) -> Loop | None:
-    """Return the outermost repeated loop around a place that the state outlives."""
+def _still_loop(
+    found: Handoffs, handoff: Handoff, place: Placed, state: KernelObject
+) -> Loop | None:
+    """Return the loop around a place in which its state ought to move.
+
+    That is the outermost repeated loop that the state outlives; or the innermost, where the other
+    side goes through slots in a loop just as deep, by a state that it advances there.
+    """
     made = next((p for p in found.program if p.operation.created == state), None)
     if made is None or place.is_chosen:
         return None
     loops = [loop for loop in place.loops if repeats(loop) and not made.is_in(loop)]
+    if len(loops) > 1 and not _moves_in(found, state, loops[-1]):
+        depth = len([loop for loop in place.loops if repeats(loop)])
+        for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
+            theirs = [loop for loop in other.loops if repeats(loop)]
+            mate = _state_used(found, handoff, other)
+            if mate is None or mate == state or len(theirs) != depth:
+                continue
+            if _moves_in(found, mate, theirs[-1]) and turns(theirs[-1]) == turns(loops[-1]):
+                return loops[-1]
     return loops[0] if loops else None
+
+
+def _moves_in(found: Handoffs, state: KernelObject, loop: Loop) -> bool:
+    return any(p.operation.receiver == state and p.is_in(loop) for p in found.program)
+
+
+def _reached_by_operation(view: KernelView) -> dict[int, Reached]:
+    reached = view.reach.reached if view.reach is not None else ()
+    return {id(one.operation): one for one in reached}
 
 
 def _standing_still(view: KernelView, place: Placed, moves: Sequence[Placed]) -> str | None:
     """Say which threads come to a place and to none of the advances."""
     if view.reach is None:
         return None
-    by_operation = {id(reached.operation): reached for reached in view.reach.reached}
+    by_operation = view.once(_reached_by_operation)
     here = by_operation.get(id(place.operation))
     there = [by_operation[id(p.operation)] for p in moves if id(p.operation) in by_operation]
     left = left_out(here, there) if here is not None else 0

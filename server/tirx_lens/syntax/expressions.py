@@ -26,7 +26,13 @@ from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
 from tirx_lens.syntax.scope import Table
-from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+from tirx_lens.syntax.tree import (
+    children_of,
+    field_of,
+    is_perhaps_unread,
+    span_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
     from tirx_lens.syntax.scope import Scope
 
 _DEEPEST = 120  # nesting of expressions; real code stays below 20
@@ -63,6 +70,7 @@ class ExpressionReader:
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
+        self.unbound: list[Span] = []  # names read that nothing binds, where they surely are read
         self._effects = effects
         self._depth = 0
         self._nodes = 0
@@ -95,9 +103,17 @@ class ExpressionReader:
             self._depth -= 1
 
     def _read(self, node: Node) -> Expr:
-        match node.type:
+        match node.type:  # the commonest first
             case "identifier":
                 return self._name(node)
+            case "attribute":
+                return self._attribute(node)
+            case "call":
+                return self._call(node)
+            case "binary_operator" | "boolean_operator":
+                return self._binary(node)
+            case "subscript":
+                return self._subscript(node)
             case "integer" | "float":
                 return literals.number(node)
             case "string":
@@ -116,14 +132,6 @@ class ExpressionReader:
                 if len(items) > _MOST_ITEMS:
                     return Unknown("a literal that is too long", span=span_of(node))
                 return sequence(tuple(map(self.read, items)))
-            case "attribute":
-                return self._attribute(node)
-            case "subscript":
-                return self._subscript(node)
-            case "call":
-                return self._call(node)
-            case "binary_operator" | "boolean_operator":
-                return self._binary(node)
             case "unary_operator":
                 return self._unary(node)
             case "not_operator":
@@ -151,6 +159,8 @@ class ExpressionReader:
         if name in _BUILTINS:
             return Path(name)
         path = names.unbound(name)
+        if path is None and not is_perhaps_unread(node):
+            self.unbound.append(span_of(node))
         return (
             path if path is not None else Unknown(f"`{name}` is not bound here", span=span_of(node))
         )
