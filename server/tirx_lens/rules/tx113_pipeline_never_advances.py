@@ -317,15 +317,24 @@ def _still_loop(
         return None
     loops = [loop for loop in place.loops if repeats(loop) and not made.is_in(loop)]
     if len(loops) > 1 and not _moves_in(found, state, loops[-1]):
-        depth = len([loop for loop in place.loops if repeats(loop)])
+        mine = [loop for loop in place.loops if repeats(loop)]
         for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
             theirs = [loop for loop in other.loops if repeats(loop)]
             mate = _state_used(found, handoff, other)
-            if mate is None or mate == state or len(theirs) != depth:
+            if mate is None or mate == state or len(theirs) != len(mine):
                 continue
-            if _moves_in(found, mate, theirs[-1]) and turns(theirs[-1]) == turns(loops[-1]):
+            alike = all(_as_often(a, b) for a, b in zip(mine, theirs, strict=True))
+            if alike and _moves_in(found, mate, theirs[-1]):
                 return loops[-1]
     return loops[0] if loops else None
+
+
+def _as_often(one: Loop, other: Loop) -> bool:
+    """Tell whether two loops surely run as often."""
+    values = turns(one)
+    if values is not None:
+        return len(values) == len(turns(other) or ())
+    return one.control == other.control
 
 
 def _moves_in(found: Handoffs, state: KernelObject, loop: Loop) -> bool:
