@@ -15,7 +15,7 @@ from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.rules.spelling import tirx_name
 from tirx_lens.rules.tmem import deallocations, is_opaque, uses_tmem
-from tirx_lens.threads.describe import describe
+from tirx_lens.threads.describe import place
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -210,9 +210,11 @@ class DeallocUnsynchronised(Rule):
         self, view: KernelView, reach: ReachMap, freed: Reached, access: Reached
     ) -> Finding:
         cluster = reach.shape.ctas > 1
+        mine = warps_touched(freed.participants.possible, reach.shape)
+        others = access.participants.possible & ~mine
         barrier = "cluster_sync" if cluster else "cta_sync"
         message = (
-            f"TMEM is freed here, and {describe(access.participants, reach.shape)} may still be "
+            f"TMEM is freed here, and {place(others, reach.shape)} may still be "
             f"using it on line {view.line(access.operation.span)}: the warp that frees executes "
             f"no barrier after that. Put `T.cuda.{barrier}()` before it, where all threads pass"
         )

@@ -44,7 +44,7 @@ _ROLES = """
     if wg_id == 1:
         if warp_id == 0 and lane_id == 0:
             empty.wait(0, 1){mark}
-            full.arrive(0, 2048){mark}
+            full.arrive(0, 2048)
             Tx.copy_async(As[:], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
     else:
         full.wait(0, 0)
@@ -65,7 +65,8 @@ class MbarrierInitNotPublished(Rule):
     ## What it does
     Looks from each barrier's `init` to the first use of the barrier by another thread.
 
-    - No barrier of threads (`cta_sync`, `cluster_sync`, a named one) stands between: error.
+    - No barrier of threads (`cta_sync`, `cluster_sync`, a named one) stands between: error, shown
+      at the first such use in the kernel.
     - For a barrier that the TMA engine or the tensor core signals: the threads meet, but the
       initialising thread executes no `fence.mbarrier_init` or proxy fence before that: warning.
 
@@ -231,25 +232,23 @@ class MbarrierInitNotPublished(Rule):
         if reach is None:
             return
         signalled = _signalled_by_engines(reach)
+        early: list[tuple[Reached, Reached]] = []
         for init in reach.reached:
             writers = _writers(init, reach)
             if not writers:
                 continue
-            unfenced = True
-            for reached in to_the_end(reach, init):
-                op = reached.operation.op
-                if op in FENCES and reached.participants.possible & writers:
-                    unfenced = False
-                if op in _MEETINGS:
-                    engines = not init.loops and _barriers_of(init, reach) & signalled
-                    if op in _WIDE and unfenced and engines and is_finished(view):
-                        yield self._unfenced(view, reach, init, reached)
-                    break
-                if _uses(init, reached) and not apart(init, reached):
-                    others = reached.participants.possible & ~writers
-                    if others:
-                        yield self._unpublished(view, reach, init, reached)
-                        break
+            stop, fenced = _first_meeting_or_use(reach, init, writers)
+            if stop is None:
+                continue
+            if stop.operation.op not in _MEETINGS:
+                early.append((init, stop))
+                continue
+            by_engines = not init.loops and bool(_barriers_of(init, reach) & signalled)
+            if stop.operation.op in _WIDE and not fenced and by_engines and is_finished(view):
+                yield self._unfenced(view, reach, init, stop)
+        if early:  # one meeting is missing, however many barriers it would publish
+            init, use = min(early, key=lambda pair: pair[1].operation.span.start)
+            yield self._unpublished(view, reach, init, use)
 
     def _unpublished(
         self, view: KernelView, reach: ReachMap, init: Reached, use: Reached
@@ -285,6 +284,25 @@ class MbarrierInitNotPublished(Rule):
             fix=_insert(view, reach, init),
             related=[*related, *guards_and_calls(init)],
         )
+
+
+def _first_meeting_or_use(
+    reach: ReachMap, init: Reached, writers: int
+) -> tuple[Reached | None, bool]:
+    """Return where threads first meet after an init, or another one uses what it initialises.
+
+    Also whether an initialising thread executes a fence before that.
+    """
+    fenced = False
+    for reached in to_the_end(reach, init):
+        op, who = reached.operation.op, reached.participants.possible
+        if op in _MEETINGS:
+            return reached, fenced
+        if op in FENCES and who & writers:
+            fenced = True
+        if who & ~writers and _uses(init, reached) and not apart(init, reached):
+            return reached, fenced
+    return None, fenced
 
 
 def _writers(init: Reached, reach: ReachMap) -> int:
