@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _NO_CHILD = frozenset({"comment", "line_continuation"})
 
+_LAZY = ("boolean_operator", "conditional_expression", "lambda", "generator_expression")
+
 
 @lru_cache(maxsize=1)
 def python_language() -> Language:
@@ -62,3 +64,18 @@ def walk(node: Node, types: frozenset[str]) -> Iterator[Node]:
             yield current
         else:
             pending.extend(reversed(current.named_children))
+
+
+def is_perhaps_unread(node: Node) -> bool:
+    """Tell whether a name may never be read: it stands in a side of `and` or of `if`, or alone.
+
+    A name that is a whole statement is one that is being typed.
+    """
+    above = node.parent
+    if above is not None and above.type == "expression_statement":
+        return True
+    while above is not None and not above.type.endswith(("_statement", "block", "module")):
+        if above.type in _LAZY or above.type.endswith("_comprehension"):
+            return True
+        above = above.parent
+    return False
