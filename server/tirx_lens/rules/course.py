@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Region, region_of
-from tirx_lens.model.expr import Apply, Const, Expr, Id, Sequence, Slice
+from tirx_lens.model.expr import Apply, Const, Expr, Id, Sequence, Slice, Variable
 from tirx_lens.model.kernel import Op
 
 if TYPE_CHECKING:
@@ -49,16 +49,18 @@ def written_by(reached: Reached) -> Region | None:
     return region_of(operation.argument(0, "dst")) if operation.op in _WRITES else None
 
 
-def surely_overlap(first: Region, second: Region) -> bool:
+def surely_overlap(first: Region, second: Region, *, same_round: bool = False) -> bool:
     """Tell whether two parts of buffers surely share elements, in one round of a loop or another.
 
-    Parts picked by something that changes (a stage) may be different ones each time.
+    Parts picked by something that changes (a stage) may be different ones each time; in the
+    `same_round` of a loop its variable has one value.
     """
     if first.buffer != second.buffer:
         return False
     if _is_whole(first) or _is_whole(second):
         return True
-    return first.indices == second.indices and all(map(_is_fixed, first.indices))
+    fixed = all(_is_fixed(index, same_round=same_round) for index in first.indices)
+    return first.indices == second.indices and fixed
 
 
 def _index(reach: ReachMap, start: Reached) -> int:
@@ -69,13 +71,15 @@ def _is_whole(region: Region) -> bool:
     return all(isinstance(i, Slice) and i.start is None and i.stop is None for i in region.indices)
 
 
-def _is_fixed(expr: Expr | None) -> bool:
+def _is_fixed(expr: Expr | None, *, same_round: bool) -> bool:
     """Tell whether a value is the same each time a thread computes it."""
     match expr:
         case None | Const() | Id():
             return True
+        case Variable(uniform=True):
+            return same_round
         case Apply(operands=parts) | Sequence(items=parts):
-            return all(map(_is_fixed, parts))
+            return all(_is_fixed(part, same_round=same_round) for part in parts)
         case Slice(start=start, stop=stop, step=step):
-            return _is_fixed(start) and _is_fixed(stop) and _is_fixed(step)
+            return all(_is_fixed(part, same_round=same_round) for part in (start, stop, step))
     return False

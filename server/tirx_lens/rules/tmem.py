@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.buffers import Memory, buffers_in, memory_of, region_of
+from tirx_lens.model.buffers import Memory, Region, buffers_in, memory_of, region_of
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
@@ -66,21 +66,21 @@ def uses_tmem(operation: Operation) -> bool:
 class TmemLoad:
     """A load from TMEM: the registers it fills, and the TMEM buffer where that is named."""
 
-    registers: frozenset[KernelObject]
+    registers: tuple[Region, ...]
     source: KernelObject | None
 
 
 def tmem_load(operation: Operation) -> TmemLoad | None:
     """Return what an operation loads from TMEM, if it does."""
     if operation.name.startswith("T.ptx.tcgen05.ld."):
-        return TmemLoad(_registers(named_by(operation)), None)
+        return TmemLoad(_registers(operation.arguments), None)
     if operation.op is not Op.COPY_ASYNC:
         return None
     source = region_of(operation.argument(1, "src"))
     to = operation.argument(0, "dst")
     if source is None or to is None or memory_of(source.buffer) is not Memory.TENSOR:
         return None
-    return TmemLoad(_registers(buffers_in(to)), source.buffer)
+    return TmemLoad(_registers((to,)), source.buffer)
 
 
 def written_tmem(operation: Operation) -> KernelObject | None:
@@ -89,8 +89,9 @@ def written_tmem(operation: Operation) -> KernelObject | None:
     return written.buffer if written is not None else None
 
 
-def _registers(buffers: Iterator[KernelObject]) -> frozenset[KernelObject]:
-    return frozenset(buffer for buffer in buffers if memory_of(buffer) is Memory.LOCAL)
+def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:
+    regions = map(region_of, values)
+    return tuple(r for r in regions if r is not None and memory_of(r.buffer) is Memory.LOCAL)
 
 
 def named_by(operation: Operation) -> Iterator[KernelObject]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STORE = 'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'
 _COMMIT = "T.ptx.cp.async_.bulk.commit_group()"
+_PUBLISH = "T.ptx.fence.mbarrier_init.release.cluster()"
 _WAIT = "T.ptx.cp.async_.bulk.wait_group.read(0)"
 
 
@@ -137,6 +138,30 @@ class BulkStoreNotDrained(Rule):
                 T.cuda.cta_sync()
             if wg_id == 0 and warp_id == 0 and lane_id == 0:
                 {_WAIT}
+        """),
+        # Another role writes, when a barrier tells it that the store has been waited for.
+        in_finished_kernel(f"""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            ready = MBarrier(pool, 1)
+            free = MBarrier(pool, 1)
+            ready.init(128)
+            free.init(1)
+            pool.commit()
+            {_PUBLISH}
+            T.cuda.cta_sync()
+            for i in range(4):
+                if wg_id == 0:
+                    free.wait(0, i % 2 ^ 1)
+                    Tx.wg.copy(Ds[:], A[0:1024])
+                    T.ptx.fence.proxy.async_.shared__cta()
+                    ready.arrive(0)
+                elif warp_id == 0 and lane_id == 0:
+                    ready.wait(0, i % 2)
+                    {_STORE}
+                    {_COMMIT}
+                    {_WAIT}
+                    free.arrive(0)
         """),
         # A load; a store that a function may wait for; a store that is still being written.
         "from kernels import drain\n\n\n"
@@ -363,7 +388,9 @@ def _drain(course: Iterable[Reached], store: Reached, source: Region | None) -> 
             if left is None or left < committed:
                 return _Course(drained=True)
         written = written_by(reached)
-        if source is not None and written is not None and surely_overlap(source, written):
+        # Threads of another role wait for a barrier before they write: not followed here.
+        own = source is not None and written is not None and meets(reached, store)
+        if own and source is not None and written is not None and surely_overlap(source, written):
             return _Course(drained=False, written=reached)
     return _Course(drained=False)
 

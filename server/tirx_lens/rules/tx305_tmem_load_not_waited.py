@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.model.buffers import region_of
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
-from tirx_lens.rules.course import apart, meets, to_the_end
+from tirx_lens.rules.course import apart, meets, surely_overlap, to_the_end
 from tirx_lens.rules.edits import indentation, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.rules.spelling import is_older, tirx_name
-from tirx_lens.rules.tmem import TmemLoad, named_by, tmem_load, written_tmem
+from tirx_lens.rules.tmem import TmemLoad, tmem_load, written_tmem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +130,16 @@ class TmemLoadNotWaited(Rule):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
                 acc_empty.arrive(0)
         """),
+        # The next columns are loaded while the last ones are used.
+        _epilogue(
+            "two = T.alloc_local((2, 64), 'float32')",
+            'Tx.wg.copy_async(two[0, :], acc[:, 0:64], dispatch="tmem<->local")',
+            "T.ptx.tcgen05.wait__ld.sync.aligned()",
+            "for i in T.unroll(2):",
+            '    Tx.wg.copy_async(two[(i + 1) % 2, :], acc[:, 0:64], dispatch="tmem<->local")',
+            "    Tx.wg.cast(f16[:, :], two[i % 2, :])",
+            "    T.ptx.tcgen05.wait__ld.sync.aligned()",
+        ),
         # A copy into TMEM has a wait of its own; a function may wait.
         "from kernels import finish\n\n\n"
         + _epilogue(
@@ -164,6 +175,22 @@ class TmemLoadNotWaited(Rule):
                 "    T.ptx.tcgen05.wait.ld()",
                 "    Tx.wg.add(f32[:, :], f32[:, :], g32[:, :])",
                 "    T.ptx.tcgen05.wait.ld()",
+            ),
+        ),
+        # The columns that the loop picks are used in the same round.
+        Invalid(
+            _epilogue(
+                "wide = T.wg_reg_tile(128)",
+                "for i in T.unroll(2):",
+                "    Tx.wg.copy_async(wide[:, i * 64 : i * 64 + 64], acc[:, 0:64])",
+                "    Tx.wg.cast(f16[:, :], wide[:, i * 64 : i * 64 + 64])  # <-",
+            ),
+            replacement=_epilogue(
+                "wide = T.wg_reg_tile(128)",
+                "for i in T.unroll(2):",
+                "    Tx.wg.copy_async(wide[:, i * 64 : i * 64 + 64], acc[:, 0:64])",
+                f"    {_WAIT}",
+                "    Tx.wg.cast(f16[:, :], wide[:, i * 64 : i * 64 + 64])",
             ),
         ),
         # The accumulator is given back first.
@@ -260,13 +287,25 @@ def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached |
         if apart(load, reached) or tmem_load(operation) is not None:
             continue
         reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
-        if reads and what.registers.intersection(named_by(operation)):
+        if reads and _reads(load, what, reached):
             return reached
         if operation.op is Op.BARRIER_ARRIVE and operation.receiver in release:
             return reached
         if operation.op is Op.TMEM_DEALLOC:
             return reached
     return None
+
+
+def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:
+    """Tell whether an operation surely names registers that a load fills."""
+    operation = use.operation
+    given = (*operation.arguments, *(value for _, value in operation.keywords))
+    return any(
+        surely_overlap(filled, named, same_round=load.loops == use.loops)
+        for named in map(region_of, given)
+        if named is not None
+        for filled in what.registers
+    )
 
 
 def _release(reach: ReachMap, load: Reached, what: TmemLoad) -> set[KernelObject]:

@@ -151,6 +151,22 @@ class MbarrierInitNotPublished(Rule):
         """),
         "from kernels import publish\n\n\n"
         + _kernel("full.init(1)\nempty.init(128)\npublish(full, empty)"),
+        # Another barrier tells that it is there.
+        in_kernel("""
+            pool = T.SMEMPool()
+            told = MBarrier(pool, 1)
+            late = MBarrier(pool, 1)
+            told.init(1)
+            T.cuda.cta_sync()
+            late.init(1)
+            if wg_id == 0:
+                if warp_id == 0 and lane_id == 0:
+                    told.arrive(0)
+                    late.arrive(0)
+            else:
+                told.wait(0, 0)
+                late.wait(0, 0)
+        """),
         # Each warp its own words, met within the warp.
         in_kernel("""
             words = T.alloc_shared([8], "uint64")
@@ -302,6 +318,8 @@ def _first_meeting_or_use(
             fenced = True
         if who & ~writers and _uses(init, reached) and not apart(init, reached):
             return reached, fenced
+        if who & ~writers and op is Op.BARRIER_WAIT:
+            return None, fenced  # it may be told so by another barrier
     return None, fenced
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Call, Member, Ref
@@ -32,6 +33,10 @@ _LOAD = (
     "Tx.copy_async(As[:], A[bx * 1024 : bx * 1024 + 1024], "
     'dispatch="tma_auto", mbar=full.ptr_to([0]))'
 )
+
+
+# Before 0.25 a block named the scope of the operations in it, and TVM elected for wider ones.
+_SCOPE_BLOCK = re.compile(r"^\s*with \w+\.(?:cta|warpgroup|warp)\(", re.MULTILINE)
 
 
 class BulkCopyNotElected(Rule):
@@ -119,6 +124,15 @@ class BulkCopyNotElected(Rule):
             Tx.copy_async(As[0, :], A[0:64], dispatch="ldgsts")
             Tx.cta.copy(As[1, :], A[0:64])
             Tx.copy_async(As[0, :], A[0:64], **options_of(A))
+        """),
+        # The blocks of TVM before 0.25: a copy in a wider scope, for which TVM elects.
+        in_kernel(f"""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 2)
+            As = pool.alloc((1024,), "float16")
+            pool.commit()
+            with T.warp():
+                {_LOAD}
         """),
         # A leader that the text does not tell; a loop in which warps take turns.
         in_kernel(f"""
@@ -239,7 +253,7 @@ class BulkCopyNotElected(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Count, for each TMA copy, the threads that issue it with the same operands."""
-        if view.reach is None:
+        if view.reach is None or _SCOPE_BLOCK.search(view.source.slice(view.kernel.span)):
             return
         for reached in view.reach.reached:
             copy = bulk_copy(reached.operation)
