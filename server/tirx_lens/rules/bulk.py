@@ -27,7 +27,6 @@ class BulkCopy:
     """A bulk copy between GMEM and SMEM.
 
     `shared` is the part of SMEM, None where the text does not tell. `mbar` is what a load signals.
-    `whole` says that the copy is a tile operation, whose operands are all seen.
     """
 
     direction: Direction

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.reach import Reached, ReachMap
     from tirx_lens.threads.shape import Shape
 
-_STORE = (
-    'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'  # for examples
-)
+_STORE = 'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'
 _LOAD = (
     "Tx.copy_async(As[:], A[bx * 1024 : bx * 1024 + 1024], "
     'dispatch="tma_auto", mbar=full.ptr_to([0]))'
