@@ -66,7 +66,8 @@ class Handoffs:
     """The barriers of a kernel.
 
     `is_open` says that something may use them where the model does not see it: a function whose
-    body is not known, or their words taken out of the wrapper.
+    body is not known, or their words taken out of the wrapper. `states` are the pipeline states, by
+    their name and the place where they are made.
     """
 
     program: tuple[Placed, ...]
