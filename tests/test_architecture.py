@@ -74,3 +74,10 @@ def test_worker_is_standard_library_and_tvm(path: Path) -> None:
 def test_most_modules_are_short() -> None:
     long = [named(path) for path in MODULES if len(path.read_text("utf-8").splitlines()) > 600]
     assert not long
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "rules").glob("*.py")), ids=named)
+def test_rules_ask_the_view_what_they_want_of_the_whole_text(path: Path) -> None:
+    for line in path.read_text("utf-8").splitlines():
+        if "view.source.data" in line or "view.source.text" in line:
+            assert path.name == "edits.py", f"{line.strip()}: use KernelView.of_text or mentions"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
+    from tirx_lens.rules.engine import Asked
     from tirx_lens.threads.reach import ReachMap
 
 
@@ -47,10 +48,14 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What some kernels of a text gave, not yet put in order nor held against its comments."""
+    """What some kernels of a text gave, not yet put in order nor held against its comments.
+
+    `asked` is what else of the text it depends on.
+    """
 
     findings: tuple[Finding, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
+    asked: tuple[Asked, ...] = ()
 
 
 def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
@@ -79,9 +84,9 @@ def check_kernels(source: SourceText, kernels: Iterable[Kernel], selection: Sele
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    findings, broken = run_rules(source, placed, rules)
-    failures += [(failure.code, failure.reason) for failure in broken]
-    return Checked(tuple(findings), tuple(failures))
+    ran = run_rules(source, placed, rules)
+    failures += [(failure.code, failure.reason) for failure in ran.failures]
+    return Checked(ran.findings, tuple(failures), ran.asked)
 
 
 def conclude(source: SourceText, checked: Iterable[Checked]) -> Analysis:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
+from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.statements import VersionReader
@@ -13,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tirx_lens.analysis import Analysis
-    from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
-    from tirx_lens.model.span import Span
+    from tirx_lens.rules.rule import Question
     from tirx_lens.syntax.statements import Unit
 
 
@@ -23,13 +24,15 @@ class Analyser:
     """Analyses the versions of one document: each time what `analyse` gives, mostly sooner.
 
     Builders, classes and kernels of a module are taken one by one. What one gave is kept with
-    everything it depends on, and given again, at its new place, while none of that has changed.
+    everything it depends on, and given again, at its new place, while none of that has changed and
+    what its rules asked of the whole text has the same answers.
     An analyser may be dropped at any time and another begun. Not for two threads at once.
     """
 
     def __init__(self) -> None:
         self._reader = VersionReader()
-        self._kept: Recent[tuple[tuple[object, ...], Selection], tuple[Finding, ...]] = Recent()
+        self._kept: Recent[tuple[tuple[object, ...], Selection], Checked] = Recent()
+        self._answers: dict[tuple[Question, object], object] = {}
 
     def analyse(self, source: SourceText, selection: Selection | None = None) -> Analysis:
         """Analyse the next version of the text."""
@@ -45,9 +48,10 @@ class Analyser:
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
         self._kept.begin_version()
+        self._answers.clear()
         known: dict[int, Checked] = {}
         for start, unit in units.items():
-            if (kept := self._recall(unit, selection)) is not None:
+            if (kept := self._recall(source, unit, selection)) is not None:
                 known[start] = kept
         fresh: dict[int, Checked] = {}
         if len(known) < len(units):
@@ -58,22 +62,38 @@ class Analyser:
         checked = known | fresh
         return [checked[start] for start in units if start in checked]
 
-    def _recall(self, unit: Unit, selection: Selection) -> Checked | None:
+    def _recall(self, source: SourceText, unit: Unit, selection: Selection) -> Checked | None:
         kept = self._kept.get((unit.key, selection)) if unit.is_settled else None
         if kept is None:
             return None
         places = _Places(unit.parts)
-        return Checked(tuple(finding.moved(places.to_text) for finding in kept))
+        for asked in kept.asked:
+            if (
+                self._answer(source, asked.question, places.moved_to_text(asked.about))
+                != asked.answer
+            ):
+                return None
+        return Checked(tuple(finding.moved(places.to_text) for finding in kept.findings))
+
+    def _answer(self, source: SourceText, question: Question, about: object) -> object:
+        """Return an answer about the whole text, which many kernels may have asked for."""
+        key = (question, about)
+        if key not in self._answers:
+            self._answers[key] = question(source, about)
+        return self._answers[key]
 
     def _keep(self, unit: Unit, selection: Selection, checked: Checked) -> None:
         if not unit.is_settled or checked.failures:
             return
         places = _Places(unit.parts)
         try:
-            kept = tuple(finding.moved(places.from_text) for finding in checked.findings)
+            findings = tuple(finding.moved(places.from_text) for finding in checked.findings)
+            asked = tuple(
+                replace(one, about=places.moved_from_text(one.about)) for one in checked.asked
+            )
         except _ElsewhereError:
             return  # it speaks of a place that may move by itself
-        self._kept.put((unit.key, selection), kept)
+        self._kept.put((unit.key, selection), Checked(findings, (), asked))
 
 
 class _ElsewhereError(Exception):
@@ -101,3 +121,11 @@ class _Places:
         """Return where a place among the parts is in the text."""
         shift = next(by for part, by in self._shifts if part.moved(by).contains(span))
         return span.moved(-shift)
+
+    def moved_from_text(self, about: object) -> object:
+        """Return a value, moved among the parts if it is a place."""
+        return self.from_text(about) if isinstance(about, Span) else about
+
+    def moved_to_text(self, about: object) -> object:
+        """Return a value, moved into the text if it is a place."""
+        return self.to_text(about) if isinstance(about, Span) else about

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tirx_lens.rules.rule import KernelView
 
@@ -13,8 +13,26 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
-    from tirx_lens.rules.rule import Rule
+    from tirx_lens.rules.rule import Question, Rule
     from tirx_lens.threads.reach import ReachMap
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that a rule asked of the whole text, and the answer."""
+
+    question: Question
+    about: Any
+    answer: object
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What rules found, as it came; which of them broke; what they asked of the whole text."""
+
+    findings: tuple[Finding, ...]
+    failures: tuple[RuleFailure, ...]
+    asked: tuple[Asked, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +48,11 @@ def run_rules(
     source: SourceText,
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
-) -> tuple[list[Finding], list[RuleFailure]]:
-    """Return the findings of `rules` on `kernels`, as they come, and the rules that broke."""
+) -> Ran:
+    """Run `rules` on `kernels`."""
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
+    asked: list[Asked] = []
     for kernel, reach in kernels:
         view = KernelView(source, kernel, reach)
         for rule in rules:
@@ -42,7 +61,8 @@ def run_rules(
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 failures.append(RuleFailure(rule.code, kernel.name, reason))
-    return findings, failures
+        asked += [Asked(*key, answer) for key, answer in view.asked.items()]
+    return Ran(tuple(findings), tuple(failures), tuple(asked))
 
 
 def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.rules.examples import in_kernel
 
 if TYPE_CHECKING:
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
     from tirx_lens.rules.rule import KernelView
+
+_STATEMENT = re.compile(rb"^[^\S\r\n]*[^\s#]", re.MULTILINE)
 
 
 def is_finished(view: KernelView) -> bool:
@@ -15,9 +20,11 @@ def is_finished(view: KernelView) -> bool:
 
     A kernel that ends with its text may be one that its author is still writing.
     """
-    source = view.source
-    rest = source.data[view.kernel.span.end :].decode("utf-8", errors="replace")
-    return any(line.strip() and not line.strip().startswith("#") for line in rest.splitlines())
+    return view.of_text(_is_followed, view.kernel.span)
+
+
+def _is_followed(source: SourceText, kernel: Span) -> bool:
+    return _STATEMENT.search(source.data, kernel.end) is not None
 
 
 def in_finished_kernel(body: str) -> str:

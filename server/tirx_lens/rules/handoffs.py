@@ -106,7 +106,7 @@ def _handoffs(view: KernelView) -> Handoffs:
             _note(handoff, place)
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
-    taken = _WORDS_TAKEN.search(view.source.data) is not None
+    taken = view.mentions(_WORDS_TAKEN)
     states = {
         (made.name, made.span.start): made
         for place in reversed(program)  # of one that is made twice, the first counts

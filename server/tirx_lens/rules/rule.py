@@ -6,12 +6,13 @@ import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
 from tirx_lens.model.outline import Outline
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Sequence
 
     from tirx_lens.model.kernel import Kernel
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from tirx_lens.threads.reach import ReachMap
 
 T = TypeVar("T")
+A = TypeVar("A")
+P = TypeVar("P")
+
+Question: TypeAlias = "Callable[[SourceText, Any], object]"
+"""Asks something of a whole text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,9 @@ class KernelView:
     source: SourceText
     kernel: Kernel
     reach: ReachMap | None
+    asked: dict[tuple[Question, Any], object] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -61,6 +70,22 @@ class KernelView:
         if question not in self._answers:
             self._answers[question] = question(self)
         return cast("T", self._answers[question])
+
+    def of_text(self, question: Callable[[SourceText, P], A], about: P) -> A:
+        """Return the answer to a question about the whole text, `question(source, about)`.
+
+        While a text is edited, findings are kept as long as the kernel and what it names are as
+        they were. What a rule wants of the rest it must ask here, so that the answer can be held
+        against the next version. `about` and the answer are plain values; a span in the place of
+        `about` moves with the kernel.
+        """
+        answer = question(self.source, about)
+        self.asked[question, about] = answer
+        return answer
+
+    def mentions(self, pattern: re.Pattern[bytes]) -> bool:
+        """Tell whether the text has a match of a pattern anywhere."""
+        return self.of_text(_mentions, pattern)
 
     def line(self, span: Span) -> str:
         """Return what messages say for the line on which a span starts: a mark, later a number."""
@@ -106,3 +131,7 @@ class Rule(ABC):
     ) -> Finding:
         """Make a finding of this rule."""
         return Finding(self.code, self.name, severity, message, span, fix, tuple(related))
+
+
+def _mentions(source: SourceText, pattern: re.Pattern[bytes]) -> bool:
+    return pattern.search(source.data) is not None

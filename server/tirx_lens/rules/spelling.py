@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import KernelView
 
 # What TVM up to 0.26 has and 0.27 has not; each needs its opening bracket, so longer chains of 0.27
@@ -23,10 +24,14 @@ _TIRX_AS = re.compile(r"^from tvm(?:_tirx)?\.script import .*\btirx as (\w+)", r
 
 def tirx_name(view: KernelView) -> str:
     """Return the name by which a file knows `tvm.script.tirx`: `T`, as a rule."""
-    found = _TIRX_AS.search(view.source.text)
-    return found.group(1) if found is not None else "T"
+    return view.of_text(_first_group, _TIRX_AS) or "T"
 
 
 def is_older(view: KernelView) -> bool:
     """Tell whether a kernel is written for TVM 0.26 or older."""
     return _OLDER.search(view.source.slice(view.kernel.span)) is not None
+
+
+def _first_group(source: SourceText, pattern: re.Pattern[str]) -> str | None:
+    found = pattern.search(source.text)
+    return found.group(1) if found is not None else None

@@ -226,7 +226,7 @@ class NextTilePartial(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Compare who enters each tile loop with who moves on in it."""
         reach = view.reach
-        if reach is None or _POSITION_STORED.search(view.source.data):
+        if reach is None or view.mentions(_POSITION_STORED):
             return
         for walk in _walks(reach):
             missing = left_out(walk.entered, walk.steps)

@@ -238,7 +238,7 @@ class PipelineNeverAdvances(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for the advance of each state in the loops that wait or arrive by it."""
-        if _STORED.search(view.source.data):
+        if view.mentions(_STORED):
             return
         found = handoffs(view)
         if found.is_open:

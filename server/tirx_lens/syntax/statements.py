@@ -174,6 +174,7 @@ class _Dependencies:
             for name in one.statement.binds:
                 self._binding.setdefault(name, []).append(index)
         self._steps = 0
+        self._end = len(data.rstrip())
         self._calls = self._find_calls(roots, data)
 
     def units(self) -> Iterator[Unit]:
@@ -191,7 +192,7 @@ class _Dependencies:
             others = tuple(other.statement for other in needed)
             yield Unit(
                 one.start,
-                (statement, one.comments, tuple(calls), others),
+                (statement, one.comments, tuple(calls), others, one.lines.end >= self._end),
                 (one.lines, *(other.lines for other in needed)),
                 statement.is_settled and self._steps <= _MOST_STEPS,
             )
