@@ -155,7 +155,7 @@ class CtaSyncDivergent(Rule):
             else:
                 T.cuda.cta_sync()
         """),
-        "def meet():\n    return T.cuda.cta_sync()\n\n\n"
+        "from tasks import make_task\n\n\ndef meet():\n    return T.cuda.cta_sync()\n\n\n"
         + in_kernel("""
             if wg_id == 0:
                 meet()

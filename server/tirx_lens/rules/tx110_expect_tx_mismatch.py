@@ -58,6 +58,7 @@ def _loop(arming: str, copies: str = _COPIES) -> str:
 """
         + f"                    {arming}\n"
         + "".join(f"    {line}\n" if line else "\n" for line in copies.strip("\n").splitlines())
+        + "    full.wait(0, 0)\n"
     )
 
 
@@ -163,6 +164,8 @@ def kernel(X: T.Buffer((256, 64), "float16")):
                 cta_group=2,
                 mbar=leader.ptr_to([0]),
             )
+    if rank == 0:
+        full.wait(0, 0)
 """,
         # Half of the load is under a guard that is not decided.
         """\
@@ -234,6 +237,7 @@ def kernel(X: T.Buffer((256, 64), "float16"), masked: T.int32):
             if T.cuda.elect_sync():
                 while wg_id == 1:
                     load(0)
+    full.wait(0, 0)
 """
             ),
             replacement=in_kernel(
@@ -255,6 +259,7 @@ def kernel(X: T.Buffer((256, 64), "float16"), masked: T.int32):
             if T.cuda.elect_sync():
                 while wg_id == 1:
                     load(0)
+    full.wait(0, 0)
 """
             ),
         ),
@@ -289,6 +294,8 @@ def kernel(X: T.Buffer((256, 64), "float16")):
                 cta_group=2,
                 mbar=leader.ptr_to([0]),
             )
+    if rank == 0:
+        pipe.full.wait(0, 0)
 """,
             replacement="""\
 from tvm.script import tirx as T
@@ -319,6 +326,8 @@ def kernel(X: T.Buffer((256, 64), "float16")):
                 cta_group=2,
                 mbar=leader.ptr_to([0]),
             )
+    if rank == 0:
+        pipe.full.wait(0, 0)
 """,
         ),
     )
@@ -331,6 +340,8 @@ def kernel(X: T.Buffer((256, 64), "float16")):
         if known.is_open:
             return
         for handoff in known.barriers:
+            if not handoff.waits and not handoff.elsewhere:
+                continue  # nobody waits for it (yet)
             books = ledgers(handoff, view.reach) or []
             if not all(book.armed and book.delivered for book in books):
                 continue  # what one part of the program arms, another may deliver

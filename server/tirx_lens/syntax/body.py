@@ -89,6 +89,11 @@ class BodyReader:
         """The scope ids declared so far, in order."""
         return tuple(self._at.scope_ids)
 
+    @property
+    def unbound(self) -> tuple[Span, ...]:
+        """The names read so far that nothing binds."""
+        return tuple(self._reader.unbound)
+
     def kernel(self, definition: Node) -> Block:
         """Read the body of a kernel."""
         if is_damaged(definition):

@@ -327,6 +327,7 @@ class HostReader:
             problems=tuple(body.problems),
             plain_functions=tuple(body.plain_functions),
             is_used=is_used(node, text_of(name)),
+            unbound=body.unbound,
         )
 
     # Effects of host expressions
