@@ -13,6 +13,7 @@ from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span
 from tirx_lens.rules.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.related import calls_around, guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out
@@ -204,7 +205,7 @@ class NextTilePartial(Rule):
         ),
         # Nowhere in the loop; and inside a T.inline function.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
 
                 @T.inline
@@ -230,7 +231,8 @@ class NextTilePartial(Rule):
             return
         for walk in _walks(reach):
             missing = left_out(walk.entered, walk.steps)
-            if missing and not walk.opaque and not _is_left(walk.loop.body):
+            typed = walk.steps or is_finished(view)  # else its author may be on the way there
+            if missing and typed and not walk.opaque and not _is_left(walk.loop.body):
                 yield self._finding(view, reach, walk, missing)
 
     def _finding(self, view: KernelView, reach: ReachMap, walk: _Walk, missing: int) -> Finding:

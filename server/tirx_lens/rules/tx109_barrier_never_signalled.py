@@ -9,6 +9,7 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import Placed, turns
 from tirx_lens.rules.related import calls_around
@@ -179,7 +180,7 @@ def build(OVERLAP):
 
     INVALID = (
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 done = MBarrier(pool, 1)
                 done.init(128)
@@ -192,7 +193,7 @@ def build(OVERLAP):
         ),
         # A ring whose stages are never given back; a pipeline's side, in a T.inline function.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 pipe = Pipeline(pool, 2, full="tma", empty="mbar", init_empty=128)
                 pool.commit()
@@ -213,7 +214,7 @@ def build(OVERLAP):
         ),
         # Nobody arms what the copy reports to; no thread gets to the arrival.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 full = TMABar(pool, 1)
                 done = MBarrier(pool, 1)
@@ -234,7 +235,7 @@ def build(OVERLAP):
         ),
         # Never initialised: waited for, armed, given to a copy.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 full = TMABar(pool, 1)  # <-
                 done = TCGen05Bar(pool, 1)  # <-
@@ -255,7 +256,7 @@ def build(OVERLAP):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for what ends the phases of each barrier, and for what begins the first."""
         found = handoffs(view)
-        if found.is_open or not any(map(_works, found.program)):
+        if found.is_open or not any(map(_works, found.program)) or not is_finished(view):
             return
         fragment, unreached = _is_fragment(found), _unreached(view)
         for handoff in found.barriers:

@@ -9,6 +9,7 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import Placed, repeats, turns
 from tirx_lens.rules.related import calls_around
@@ -140,7 +141,7 @@ class PipelineNeverAdvances(Rule):
 
     INVALID = (
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 full = TMABar(pool, 4)
                 empty = MBarrier(pool, 4)
@@ -165,7 +166,7 @@ class PipelineNeverAdvances(Rule):
         ),
         # A helper that waits, in the loop over tiles; the phase turned around.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
                 tiles.init(bx)
                 pool = T.SMEMPool()
@@ -191,7 +192,7 @@ class PipelineNeverAdvances(Rule):
         ),
         # Advanced once a tile, where the other side goes on at every step.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
                 tiles.init(bx)
                 pool = T.SMEMPool()
@@ -217,7 +218,7 @@ class PipelineNeverAdvances(Rule):
         ),
         # Advanced by the elected thread alone; the others wait, too.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 pipe = Pipeline(pool, 2, full="mbar", empty="mbar", init_full=128, init_empty=128)
                 pool.commit()
@@ -238,7 +239,7 @@ class PipelineNeverAdvances(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for the advance of each state in the loops that wait or arrive by it."""
-        if view.mentions(_STORED):
+        if view.mentions(_STORED) or not is_finished(view):
             return
         found = handoffs(view)
         if found.is_open:

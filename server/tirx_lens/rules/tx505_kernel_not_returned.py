@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.model.queries import under_undecided_host_branch
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import is_finished
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
@@ -242,6 +243,9 @@ def build(N):
     def kernel(A: T.Buffer((N,), "float16")):  # <-
         T.device_entry()
         tid = T.thread_id([128])
+
+
+print("built")
 """,
             severity=Severity.WARNING,
         ),
@@ -262,6 +266,9 @@ def build(N):
 
     # return forward, backward
     return forward
+
+
+print("built")
 """,
             severity=Severity.WARNING,
         ),
@@ -278,7 +285,7 @@ def build(N):
                     "be decorated). Write `@T.inline` above it, or define it outside of the kernel"
                 )
                 yield self.finding(Severity.ERROR, message, name)
-        if not kernel.is_used:
+        if not kernel.is_used and is_finished(view):
             message = (
                 f"nothing in the function around it returns, stores or passes on `{kernel.name}`: "
                 f"it is built and lost, and no caller gets it. End with `return {kernel.name}`"
