@@ -16,6 +16,8 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.model.source import SourceText
+
 _KNOWN = frozenset({*dir(builtins), "I", "R", "T", "Tx", "ir", "relax", "tir", "tirx", "tvm"})
 # With these a file may bind names that are written nowhere in it.
 _DYNAMIC = re.compile(rb"import\s*\*|\b(?:globals|locals|vars|exec|eval|setattr|__dict__)\b")
@@ -194,18 +196,17 @@ def kernel(A: T.Buffer((64,), "float16")):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at names that no scope known has, and rule out every other way to bind them."""
-        kernel, data = view.kernel, view.source.data
+        kernel = view.kernel
         if not kernel.unbound or kernel.problems:
             return
-        if not _IMPORTS_TVM.search(data) or _DYNAMIC.search(data):
+        if not view.mentions(_IMPORTS_TVM) or view.mentions(_DYNAMIC):
             return
         body = view.source.slice(kernel.span)
         said: set[str] = set()
         for place in kernel.unbound:
             name = view.source.slice(place)
-            rest = data[place.end :]
-            if not rest.strip() and not rest.endswith(b"\n"):
-                return  # the text breaks off in this name: it is being typed
+            if view.of_text(_breaks_off, place):
+                return  # the name is being typed
             if name in said or name in _KNOWN or _is_elsewhere(view, name):
                 continue
             patterns = (pattern.format(name=re.escape(name)) for pattern in _UNREAD_BINDINGS)
@@ -231,16 +232,26 @@ def kernel(A: T.Buffer((64,), "float16")):
         return self.finding(Severity.ERROR, message, place, related=related)
 
 
+def _breaks_off(source: SourceText, name: Span) -> bool:
+    """Tell whether a text ends with a name, in the middle of a line."""
+    rest = source.data[name.end :]
+    return not rest.strip() and not rest.endswith(b"\n")
+
+
 def _is_elsewhere(view: KernelView, name: str) -> bool:
-    """Tell whether a word stands in the file outside of the kernel, or is Python's own."""
-    if name.startswith("__"):
-        return True
-    kernel = view.kernel.span
-    data = view.source.data
-    signature = data[kernel.start : _body_start(view)]
+    """Tell whether a word stands in the file outside of the kernel's body, or is Python's own."""
+    body = view.source.slice(Span(_body_start(view), view.kernel.span.end))
+    inside = _occurrences(body.encode(), name)
+    return name.startswith("__") or view.of_text(_count, name) > inside
+
+
+def _count(source: SourceText, name: str) -> int:
+    return _occurrences(source.data, name)
+
+
+def _occurrences(data: bytes, name: str) -> int:
     word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
-    outside = (data[: kernel.start], data[kernel.end :], signature)
-    return any(word.search(_PROSE.sub(b"", part)) for part in outside)
+    return len(word.findall(_PROSE.sub(b"", data)))
 
 
 def _body_start(view: KernelView) -> int:
