@@ -75,6 +75,10 @@ class Handoffs:
     is_open: bool
     states: Mapping[tuple[str, int], KernelObject]
     """The pipeline states, by name and place."""
+    makers: Mapping[KernelObject, Placed]
+    """Where each object is made."""
+    calls: Mapping[KernelObject, list[Placed]]
+    """The calls of methods of each object, in program order."""
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is."""
@@ -107,12 +111,19 @@ def _handoffs(view: KernelView) -> Handoffs:
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
     taken = view.mentions(_WORDS_TAKEN)
-    states = {
-        (made.name, made.span.start): made
-        for place in reversed(program)  # of one that is made twice, the first counts
-        if (made := place.operation.created) is not None and made.kind is ObjectKind.PIPELINE_STATE
-    }
-    return Handoffs(tuple(program), tuple(found.values()), opaque or taken, states)
+    makers: dict[KernelObject, Placed] = {}
+    calls: dict[KernelObject, list[Placed]] = {}
+    for place in program:
+        if place.operation.created is not None:
+            makers.setdefault(place.operation.created, place)
+        if place.operation.receiver is not None:
+            calls.setdefault(place.operation.receiver, []).append(place)
+    states: dict[tuple[str, int], KernelObject] = {}
+    for made in makers:
+        if made.kind is ObjectKind.PIPELINE_STATE:
+            states.setdefault((made.name, made.span.start), made)
+    barriers, is_open = tuple(found.values()), opaque or taken
+    return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
 
 
 def _barriers_of(operation: Operation) -> list[KernelObject]:
@@ -140,12 +151,15 @@ def _note(handoff: Handoff, place: Placed) -> None:
 
 def _note_whole_pipelines(program: list[Placed], found: dict[KernelObject, Handoff]) -> None:
     """Take a pipeline that is handed on as a whole for its barriers."""
-    for place in program:
+    sides: dict[KernelObject, list[Handoff]] = {}
+    for handoff in found.values():
+        if handoff.pipeline is not None:
+            sides.setdefault(handoff.pipeline, []).append(handoff)
+    for place in program if sides else ():
         for value in _given(place.operation):
             for target in objects_in(value):
-                for handoff in found.values():
-                    if target == handoff.pipeline:
-                        handoff.elsewhere.append(place)
+                for handoff in sides.get(target, ()):
+                    handoff.elsewhere.append(place)
 
 
 def _given(operation: Operation) -> Iterator[Expr]:

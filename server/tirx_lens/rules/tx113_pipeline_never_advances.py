@@ -261,7 +261,7 @@ class PipelineNeverAdvances(Rule):
         loop = _still_loop(found, handoff, place, state) if state is not None else None
         if state is None or loop is None:
             return
-        moves = [p for p in found.program if p.operation.receiver == state and p.is_in(loop)]
+        moves = [call for call in found.calls.get(state, ()) if call.is_in(loop)]
         related = [Related(loop.header, "the loop"), *calls_around(place.operation)]
         verb = "waits" if place.operation.op is Op.BARRIER_WAIT else "arrives"
         if not moves:
@@ -313,7 +313,7 @@ def _still_loop(
     That is the outermost repeated loop that the state outlives; or the innermost, where the other
     side goes through slots in a loop just as deep, by a state that it advances there.
     """
-    made = next((p for p in found.program if p.operation.created == state), None)
+    made = found.makers.get(state)
     if made is None or place.is_chosen:
         return None
     loops = [loop for loop in place.loops if repeats(loop) and not made.is_in(loop)]
@@ -339,7 +339,7 @@ def _as_often(one: Loop, other: Loop) -> bool:
 
 
 def _moves_in(found: Handoffs, state: KernelObject, loop: Loop) -> bool:
-    return any(p.operation.receiver == state and p.is_in(loop) for p in found.program)
+    return any(call.is_in(loop) for call in found.calls.get(state, ()))
 
 
 def _reached_by_operation(view: KernelView) -> dict[int, Reached]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -86,6 +85,15 @@ class _Access:
 
     place: Placed
     region: Region
+
+
+# Strings and comments, which name nothing, and words.
+_LEXEMES = re.compile(
+    rb"""(?P<quotes>\"{3}|'{3})(?:\\.|[^\\])*?(?:(?P=quotes)|\Z)"""
+    rb"""|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|\#[^\n]*"""
+    rb"""|(?P<word>[A-Za-z_\x80-\xff][\w\x80-\xff]*)[ ]*(?P<colon>:)?""",
+    re.DOTALL,
+)
 
 
 class ShapeNotDivisible(Rule):
@@ -216,24 +224,23 @@ def _accesses(program: list[Placed]) -> dict[KernelObject, list[_Access]]:
 
 def _is_only_copied(view: KernelView, tensor: KernelObject, accesses: list[_Access]) -> bool:
     """Tell whether every word of the kernel that names a tensor stands in one of its copies."""
-    kernel = view.kernel.span
     copies = [access.place.operation.span for access in accesses]
-    text = view.source.slice(kernel)
-    lines = text.splitlines(keepends=True)
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return False
-    for index, token in enumerate(tokens):
-        if token.type != tokenize.NAME or token.string != tensor.name:
-            continue
-        row, column = token.start
-        before = "".join(lines[: row - 1]) + lines[row - 1][:column]
-        offset = kernel.start + len(before.encode())
-        is_parameter = tokens[index + 1].string == ":" and offset < tensor.span.end
+    for offset, declares in view.once(_words).get(tensor.name.encode(), ()):
+        is_parameter = declares and offset < tensor.span.end
         if not is_parameter and not any(span.start <= offset < span.end for span in copies):
             return False
     return True
+
+
+def _words(view: KernelView) -> dict[bytes, list[tuple[int, bool]]]:
+    """Return where each name of a kernel's code stands, and whether a colon follows it."""
+    start = view.kernel.span.start
+    found: dict[bytes, list[tuple[int, bool]]] = {}
+    for lexeme in _LEXEMES.finditer(view.source.slice(view.kernel.span).encode()):
+        if lexeme["word"]:
+            place = (start + lexeme.start(), bool(lexeme["colon"]))
+            found.setdefault(lexeme["word"], []).append(place)
+    return found
 
 
 def _reaches(access: _Access, dimension: int, size: int) -> tuple[int, int] | None:
