@@ -83,10 +83,10 @@ def _refused(python: str, chosen: list[Mutant]) -> dict[str, str]:
 
 
 def _reason(trace: str) -> str:
-    """Return the line of a traceback that says what is wrong."""
+    """Return the line of a traceback that names the exception, the last where there are several."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
-    said = next((line for line in reversed(lines) if "rror" in line), lines[-1])
-    return said[:_REASON_LENGTH]
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
+    return (named or lines)[-1][:_REASON_LENGTH]
 
 
 def _record(asked: set[str], reasons: dict[str, str]) -> None:
