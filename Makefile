@@ -52,6 +52,7 @@ format: setup-check
 
 bench: setup-check
 	$(BIN)/python benchmarks/editing.py
+	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
 
 corpus: $(CORPUS_READY)
