@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 KERNEL = "gemm_step9_two_consumers.py"
 TEXT = (ROOT / "kernels" / KERNEL).read_text("utf-8")
-TYPED = "T.cuda.cta_sync()\n"
-PLACE = "T.cuda.warpgroup_sync("  # where one may stand instead; it is made a statement of its own
+TYPED = "T.cuda.cta_sync()"
+PLACE = "T.cuda.warpgroup_sync("  # above statements of this kind, on a line of its own
 PEERS = 5  # runs of each peer: they take the same time for every text
 
 
@@ -60,10 +60,10 @@ def versions(text: str, calls: int) -> Iterator[SourceText]:
     places = [i for i in range(len(text)) if text.startswith(PLACE, i)]
     for _ in range(calls):
         place = rng.choice(places)
-        indentation = " " * (place - text.rindex("\n", 0, place) - 1)
-        whole = TYPED + indentation
-        for length in [*range(1, len(TYPED)), len(whole), 0]:
-            yield SourceText(text[:place] + whole[:length] + text[place:])
+        below = "\n" + " " * (place - text.rindex("\n", 0, place) - 1) + text[place:]
+        for length in range(1, len(TYPED) + 1):
+            yield SourceText(text[:place] + TYPED[:length] + below)
+        yield SourceText(text)
 
 
 def times(work: Callable[[SourceText], object], texts: Iterator[SourceText]) -> list[float]:
