@@ -41,7 +41,7 @@ def test_concise(folder: Path) -> None:
     done = tirx_lens("check", cwd=folder)
     first, last = done.stdout.splitlines()
     assert first.startswith(
-        f"broken.py:{LINE}:9: TX102 error: [*] `cta_sync` holds whoever arrives"
+        f"broken.py:{LINE}:9: TX102 error: [*] `cta_sync` waits for all 256 threads"
     )
     assert last == "Found 1 problem (1 fixable with `--fix`, marked [*])."
     assert (done.returncode, done.stderr) == (1, "")

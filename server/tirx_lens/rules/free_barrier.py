@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.finding import Applicability, Edit, Fix
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
-from tirx_lens.threads.contracts import CTA_BARRIER
-from tirx_lens.threads.named import NAMED_BARRIERS, TILE_OPERATION_BARRIER, NamedBarrierUse
-from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.named import NamedBarrierUse, free_ids
+from tirx_lens.threads.participants import only_warpgroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +34,12 @@ def free_barrier_fix(
     """
     operation = use.operation
     written = _PLAIN_NUMBER.fullmatch(view.source.slice(operation.span))
-    group = _warpgroup(reach, use)
+    group = only_warpgroup(use.reached.participants, reach.shape)
     if operation.op is not Op.WARPGROUP_SYNC or operation.stack or written is None or group is None:
         return None
-    free = _free_ids(uses)
-    wanted = sorted({g for other in wrong if (g := _warpgroup(reach, other)) is not None})
+    free = free_ids(uses)
+    groups = [only_warpgroup(other.reached.participants, reach.shape) for other in wrong]
+    wanted = sorted({g for g in groups if g is not None})
     if free is None or group not in wanted or wanted.index(group) >= len(free):
         return None
     number = free[wanted.index(group)]
@@ -50,24 +50,3 @@ def free_barrier_fix(
         Applicability.SAFE if known else Applicability.UNSAFE,
         (Edit(Span(start, start + len(written.group(2))), str(number)),),
     )
-
-
-def _free_ids(uses: Sequence[NamedBarrierUse]) -> list[int] | None:
-    """Return the ids that no place uses, or None when the text does not tell them all."""
-    if not all(use.is_known for use in uses):
-        return None
-    taken = {number for use in uses for number, _ in use.comers}
-    taken |= {CTA_BARRIER, TILE_OPERATION_BARRIER}
-    return [number for number in range(NAMED_BARRIERS) if number not in taken]
-
-
-def _warpgroup(reach: ReachMap, use: NamedBarrierUse) -> int | None:
-    """Return the warpgroup that comes, as a whole and alone in its CTA."""
-    who, shape = use.reached.participants, reach.shape
-    if who.pick is not Pick.ALL or not who.possible:
-        return None
-    for group in range(shape.warpgroups):
-        places = [shape.warpgroup(group, cta) for cta in range(shape.ctas)]
-        if who.possible == sum(place for place in places if place & who.possible):
-            return group
-    return None

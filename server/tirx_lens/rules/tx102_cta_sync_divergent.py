@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import constant_int
-from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.alignment import unmatched
 from tirx_lens.threads.contracts import Demand, demand_of
 from tirx_lens.threads.describe import describe, place
-from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.named import free_ids, named_barrier_uses
+from tirx_lens.threads.participants import Pick, only_warpgroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tirx_lens.threads.reach import Reached, ReachMap
 
-_NAMED_BARRIERS = 16
-_PREFERRED = (*range(10, _NAMED_BARRIERS), *range(1, 10))  # 0 is the CTA-wide barrier's own
+_FIRST_CHOICE = 10  # the low ids are those that authors count up from
 
 
 class CtaSyncDivergent(Rule):
@@ -380,28 +380,21 @@ def kernel(A: T.Buffer((64,), "float16")):
         guards = [guard for guard in reversed(reached.guards) if guard.selective]
         behind = f" behind the guard on line {view.line(guards[0].span)}" if guards else ""
         message = (
-            f"`{name}` holds whoever arrives until all {total} threads of the {unit} do; "
-            f"{describe(reached.participants, shape)} can arrive here{behind}, and the others "
-            f"execute no barrier that matches: the kernel hangs. {_advice(reached, reach)}"
+            f"`{name}` waits for all {total} threads of the {unit} and only "
+            f"{describe(reached.participants, shape)} can get here{behind}: the others execute no "
+            f"barrier to match it, and the kernel hangs. {_advice(reached, reach)}"
         )
-        related = [
-            Related(guard.span, "the guard that keeps threads out")
-            if guard.taken
-            else Related(guard.span, "the guard whose other side this is")
-            for guard in guards
-        ]
-        related += [Related(call, "called from here") for call in reversed(operation.stack)]
         return self.finding(
             Severity.ERROR,
             message,
             operation.span,
             fix=_narrowed(view, reach, reached, ids),
-            related=related,
+            related=guards_and_calls(reached),
         )
 
 
 def _advice(reached: Reached, reach: ReachMap) -> str:
-    warpgroup = _only_warpgroup(reached, reach)
+    warpgroup = only_warpgroup(reached.participants, reach.shape)
     if reached.operation.op is Op.CTA_SYNC and warpgroup is not None:
         return f"For warpgroup {warpgroup} alone use `T.cuda.warpgroup_sync(id)`"
     if reached.operation.op is Op.CTA_SYNC and reached.participants.pick is Pick.ALL:
@@ -411,34 +404,13 @@ def _advice(reached: Reached, reach: ReachMap) -> str:
     return "Move it to where all of them pass"
 
 
-def _only_warpgroup(reached: Reached, reach: ReachMap) -> int | None:
-    """Return the warpgroup whose 128 threads, and no others, arrive in each CTA that comes."""
-    who, shape = reached.participants, reach.shape
-    if who.pick is not Pick.ALL:
-        return None
-    for number in range(shape.threads // 128):
-        groups = [shape.warpgroup(number, cta) for cta in range(shape.ctas)]
-        if who.possible and who.possible == sum(g for g in groups if g & who.possible):
-            return number
-    return None
-
-
 def _free_ids(reach: ReachMap, found: Sequence[Reached]) -> dict[int, int]:
-    """Return a free named barrier id for each warpgroup that needs one.
-
-    Empty when an id in use is not known: it might be any.
-    """
-    used: set[int] = set()
-    for reached in reach.reached:
-        operation = reached.operation
-        if operation.op in (Op.WARPGROUP_SYNC, Op.NAMED_BARRIER):
-            number = constant_int(operation.argument(0, "bar_no"))
-            if number is None:
-                return {}
-            used.add(number)
-    free = [number for number in _PREFERRED if number not in used]
-    needed = {_only_warpgroup(reached, reach) for reached in found} - {None}
-    return dict(zip(sorted(n for n in needed if n is not None), free, strict=False))
+    """Return a free named barrier id for each warpgroup that needs one, from 10 up if it can be."""
+    free = free_ids(list(named_barrier_uses(reach))) or []
+    groups = [only_warpgroup(reached.participants, reach.shape) for reached in found]
+    needed = sorted({group for group in groups if group is not None})
+    preferred = sorted(free, key=lambda number: (number < _FIRST_CHOICE, number))
+    return dict(zip(needed, preferred, strict=False))
 
 
 def _narrowed(
@@ -446,7 +418,7 @@ def _narrowed(
 ) -> Fix | None:
     """Turn a CTA-wide barrier that one warpgroup reaches into that warpgroup's own."""
     operation = reached.operation
-    warpgroup = _only_warpgroup(reached, reach)
+    warpgroup = only_warpgroup(reached.participants, reach.shape)
     written = view.source.slice(operation.span)
     callee, _, rest = written.partition("(")
     spelled = callee.rstrip().endswith("cta_sync") and rest.strip() == ")"

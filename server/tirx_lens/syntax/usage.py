@@ -23,8 +23,6 @@ def is_used(definition: Node, name: str) -> bool:
     owner = _owner(definition)
     if owner is None or _is_test(owner) or _decorators(definition) != 1:
         return True
-    if _is_being_written(definition):
-        return True
     pending = [owner]
     while pending:
         node = pending.pop()
@@ -48,15 +46,6 @@ def _owner(definition: Node) -> Node | None:
             return None
         node = node.parent
     return node
-
-
-def _is_being_written(definition: Node) -> bool:
-    """Tell whether a text breaks off in the kernel, in the middle of a line."""
-    root = definition
-    while root.parent is not None:
-        root = root.parent
-    rest = (root.text or b"")[definition.end_byte - root.start_byte :]
-    return not rest.strip() and not rest.endswith(b"\n")
 
 
 def _is_test(owner: Node) -> bool:

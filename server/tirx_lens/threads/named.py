@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Const, Expr, Operator, constant_int
 from tirx_lens.model.kernel import Op
-from tirx_lens.threads.contracts import Demand, demand_of
+from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of
 from tirx_lens.threads.participants import Pick
 from tirx_lens.threads.shape import WARPGROUP
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tirx_lens.model.kernel import Operation
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -108,3 +108,12 @@ def _by_id(
             comers.append((candidate, outcome.yes & threads))
             rest &= ~outcome.yes
     return tuple(comers), rest, True
+
+
+def free_ids(uses: Sequence[NamedBarrierUse]) -> list[int] | None:
+    """Return the ids that no place uses, or None when the text does not tell them all."""
+    if not all(use.is_known for use in uses):
+        return None
+    taken = {number for use in uses for number, _ in use.comers}
+    taken |= {CTA_BARRIER, TILE_OPERATION_BARRIER}
+    return [number for number in range(NAMED_BARRIERS) if number not in taken]

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.threads.condition import Condition, Unsure
+from tirx_lens.threads.shape import WARPGROUP
 from tirx_lens.threads.warps import lowest_lanes, warps_touched
 
 if TYPE_CHECKING:
@@ -89,3 +90,14 @@ class Participants:
 def everyone(shape: Shape) -> Participants:
     """Return the threads that enter a kernel."""
     return Participants(shape.everyone, shape.everyone)
+
+
+def only_warpgroup(who: Participants, shape: Shape) -> int | None:
+    """Return the warpgroup whose 128 threads, and no others, come in each CTA that comes."""
+    if who.pick is not Pick.ALL or not who.possible:
+        return None
+    for number in range(shape.threads // WARPGROUP):
+        groups = [shape.warpgroup(number, cta) for cta in range(shape.ctas)]
+        if who.possible == sum(group for group in groups if group & who.possible):
+            return number
+    return None
