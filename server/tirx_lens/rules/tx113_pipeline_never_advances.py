@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import constant_int
@@ -12,6 +11,7 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import Placed, repeats, turns
+from tirx_lens.rules.phases import STATE_STORED
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.threads.reach import Reached
-
-_STORED = re.compile(rb"\b(?!self\.)\w+\.(?:stage|phase)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)")
 
 
 class PipelineNeverAdvances(Rule):
@@ -239,7 +237,7 @@ class PipelineNeverAdvances(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for the advance of each state in the loops that wait or arrive by it."""
-        if view.mentions(_STORED) or not is_finished(view):
+        if view.mentions(STATE_STORED) or not is_finished(view):
             return
         found = handoffs(view)
         if found.is_open:

@@ -1,0 +1,152 @@
+"""Which waits of a kernel never return, because what they wait for can only come after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.kernel import Exit, Loop
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.nesting import turns
+from tirx_lens.rules.phases import first_parity
+from tirx_lens.threads.participants import Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tirx_lens.model.kernel import Block
+    from tirx_lens.rules.handoffs import Handoff, Handoffs
+    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.threads.reach import Guard, Reached, ReachMap
+
+
+class Content(IntEnum):
+    """What a barrier tells, by what signals it.
+
+    Of two that depend on each other the greater tells that data is there, the smaller that there
+    is room for more.
+    """
+
+    THREADS = 0
+    COMMIT = 1
+    BYTES = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wait:
+    """A wait, and the parity that it asks for the first time; None when that is not known."""
+
+    handoff: Handoff
+    place: Placed
+    reached: Reached
+    parity: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Signals:
+    """The places that may end a phase of a barrier; `is_known` says that there are no others."""
+
+    handoff: Handoff
+    places: list[Reached] = field(default_factory=list)
+    is_known: bool = True
+
+    @property
+    def content(self) -> Content:
+        """What the barrier tells."""
+        if self.handoff.copies:
+            return Content.BYTES
+        commits = self.handoff.barrier.kind is ObjectKind.TCGEN05_BARRIER
+        return Content.COMMIT if commits else Content.THREADS
+
+
+class FirstRound:
+    """The waits and signals of a kernel in the order of its first round."""
+
+    def __init__(self, found: Handoffs, reach: ReachMap) -> None:
+        at = {id(reached.operation): (n, reached) for n, reached in enumerate(reach.reached)}
+        self._order = {id(reached): n for n, reached in at.values()}
+        self.waits: list[Wait] = []
+        self.signals: list[Signals] = []
+        for handoff in found.barriers:
+            signals = Signals(handoff, is_known=not handoff.elsewhere)
+            for place in (*handoff.arrivals, *handoff.pointers):
+                if id(place.operation) in at:
+                    signals.places.append(at[id(place.operation)][1])
+                else:
+                    signals.is_known = False
+            self.signals.append(signals)
+            for place in handoff.waits:
+                if id(place.operation) in at:
+                    reached = at[id(place.operation)][1]
+                    parity = first_parity(found, handoff, place, reached, reach)
+                    self.waits.append(Wait(handoff, place, reached, parity))
+
+    def signals_of(self, handoff: Handoff) -> Signals:
+        """Return what may end the phases of a barrier."""
+        return next(signals for signals in self.signals if signals.handoff is handoff)
+
+    def comes_first(self, first: Reached, second: Reached) -> bool:
+        """Tell whether every thread that gets to `second` has been at `first` before."""
+        if self._order[id(first)] >= self._order[id(second)]:
+            return False
+        if _encloses(first.guards, second.guards):
+            return True
+        one, other = first.participants, second.participants
+        alone = one.pick is Pick.ALL and not one.conditional
+        loops = [id(loop) for loop in first.loops]
+        inside = [id(loop) for loop in second.loops][: len(loops)] == loops
+        return alone and inside and not other.possible & ~one.possible
+
+    def is_before(self, first: Reached, second: Reached) -> bool:
+        """Tell whether a place stands above another."""
+        return self._order[id(first)] < self._order[id(second)]
+
+    def stuck(
+        self, *, passing: Collection[Wait] = (), blocking: Collection[Wait] = ()
+    ) -> list[Wait]:
+        """Return the waits that are reached and never return, whatever else happens.
+
+        `passing` and `blocking` are waits to take for such, whatever they ask for.
+        """
+        closed = [w for w in self.waits if w in blocking or (w.parity == 0 and w not in passing)]
+        open_: set[int] = set()
+        while True:
+            still = [wait for wait in closed if id(wait.handoff) not in open_]
+            further = {
+                id(signals.handoff)
+                for signals in self.signals
+                if not signals.is_known
+                or not signals.places
+                or any(self._is_reached(place, still) for place in signals.places)
+            }
+            if further <= open_:
+                return [wait for wait in still if self._is_reached(wait.reached, still)]
+            open_ |= further
+
+    def _is_reached(self, place: Reached, still: list[Wait]) -> bool:
+        return not any(self.comes_first(wait.reached, place) for wait in still)
+
+
+def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
+    """Tell whether who passes the inner guards has passed the outer ones.
+
+    Loops of the outer that surely run may stand between.
+    """
+    shared = 0
+    for one, other in zip(outer, inner, strict=False):
+        if one.branch is not other.branch or one.taken is not other.taken:
+            break
+        shared += 1
+    return all(
+        isinstance(guard.branch, Loop) and bool(turns(guard.branch)) for guard in outer[shared:]
+    )
+
+
+def is_left_early(block: Block) -> bool:
+    """Tell whether a `return`, `break` or `continue` is anywhere in a block."""
+    return any(
+        isinstance(statement, Exit) or any(map(is_left_early, blocks_of(statement)))
+        for statement in block.statements
+    )
