@@ -1,0 +1,423 @@
+"""TX106: two roles go through their ring a different number of times."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tirx_lens.model.expr import Call, Const, Id
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.kernel import LoopKind, Op
+from tirx_lens.model.span import Span
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.first_waits import Content, FirstRound, Signals, Wait, is_left_early
+from tirx_lens.rules.handoffs import Handoffs, handoffs, variables_in
+from tirx_lens.rules.phases import STATE_STORED
+from tirx_lens.rules.related import calls_around
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.rules.totals import Polynomial, Total, constant_in, difference, polynomial, total_of
+from tirx_lens.threads.participants import Pick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.model.kernel import Loop
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_ARGUMENT = re.compile(r"\(\s*([^\n,()]+?)\s*\)\s*:?\s*$")
+
+_RING = """
+    pool = T.SMEMPool()
+    full = TMABar(pool, 4)
+    empty = MBarrier(pool, 4)
+    stages = pool.alloc((4, 64), "float16")
+    full.init(1)
+    empty.init(128)
+    pool.commit()
+    T.ptx.fence.mbarrier_init.release.cluster()
+    T.cuda.cta_sync()
+
+    @T.inline
+    def fetch(state, k):
+        empty.wait(state.stage, state.phase)
+        full.arrive(state.stage, 128)
+        Tx.copy_async(
+            stages[state.stage, :],
+            A[k * 64 : k * 64 + 64],
+            dispatch="tma_auto",
+            mbar=full.ptr_to([state.stage]),
+        )
+        state.advance()
+
+    if wg_id == 1:
+        if warp_id == 0:
+            if T.cuda.elect_sync():
+                load = PipelineState(4, phase=1)
+                for k in range({ahead}):
+                    fetch(load, k)
+                for k in range({load}):
+                    fetch(load, k + 3)
+    else:
+        read = PipelineState(4, phase=0)
+        for k in range({read}):
+            full.wait(read.stage, read.phase){mark}
+            empty.arrive(read.stage)
+            read.advance()
+"""
+
+
+_GEMM = """\
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+from tvm.backend.cuda.lang.pipeline import MBarrier, PipelineState, TMABar
+from tvm.backend.cuda.lang.tile_scheduler import ClusterPersistentScheduler2D
+
+
+def build(K):
+    K_TILES = K // 64
+
+    @T.prim_func
+    def kernel(A: T.Buffer((4096,), "float16")):
+        T.device_entry()
+        bx = T.cta_id([4])
+        wg_id = T.warpgroup_id([2])
+        warp_id = T.warp_id_in_wg([4])
+        tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
+        tiles.init(bx)
+        pool = T.SMEMPool()
+        full = TMABar(pool, 4)
+        empty = MBarrier(pool, 4)
+        stages = pool.alloc((4, 64), "float16")
+        full.init(1)
+        empty.init(128)
+        pool.commit()
+        T.ptx.fence.mbarrier_init.release.cluster()
+        T.cuda.cta_sync()
+        if wg_id == 1:
+            if warp_id == 0:
+                if T.cuda.elect_sync():
+                    load = PipelineState(4, phase=1)
+                    while tiles.valid():
+                        for k in range({load}):
+                            empty.wait(load.stage, load.phase)
+                            full.arrive(load.stage, 128)
+                            Tx.copy_async(
+                                stages[load.stage, :],
+                                A[k * 64 : k * 64 + 64],
+                                dispatch="tma_auto",
+                                mbar=full.ptr_to([load.stage]),
+                            )
+                            load.advance()
+                        tiles.next_tile()
+                    for stage in range(4):
+                        empty.wait(load.stage, load.phase)
+                        load.advance()
+        else:
+            read = PipelineState(4, phase=0)
+            while tiles.valid():
+                for k in T.serial({read}):
+                    full.wait(read.stage, read.phase){mark}
+                    empty.arrive(read.stage)
+                    read.advance()
+                tiles.next_tile()
+
+    return kernel
+"""
+
+
+class KLoopMismatch(Rule):
+    """The producer and the consumer of a ring go through it a different number of times.
+
+    ## What it does
+    Counts how often each role is at a barrier that hands data over: the turns of its loops, of
+    prologues, of peeled rounds and of what is left at the end, in one turn of the loop over tiles.
+    It compares the signals with the waits where both come out as numbers, or as expressions of the
+    same host values, and reports a difference.
+
+    ## Why it is bad
+    Each phase of a `full` barrier is one stage of data. A consumer that waits once more than the
+    producer signals never gets past its last wait. One that waits less often leaves data in the
+    ring; in the next tile it multiplies what was loaded for the last one, or the producer ends up
+    waiting for a stage that is never given back, or the block is gone while a copy still writes to
+    its shared memory. TVM compiles it without a word.
+
+    ## Example
+    ```python
+    for k in range(K_TILES):  # the producer
+        empty.wait(load.stage, load.phase)
+    ...
+    for k in range(K_TILES - 1):  # the consumer
+        full.wait(mma.stage, mma.phase)
+    ```
+
+    ## Use instead
+    ```python
+    for k in range(K_TILES):
+        empty.wait(load.stage, load.phase)
+    ...
+    for k in range(K_TILES):
+        full.wait(mma.stage, mma.phase)
+    ```
+
+    ## Fix
+    Where each role has one loop, and only one of the two bounds adds or subtracts something, writes
+    the other bound there. It is unsafe: which of the two was meant only the author knows.
+
+    ## When not to
+    A producer that waits for `empty` some more times at the end, until its last stages are free, is
+    not counted: only signals and waits of data are. Rounds that a condition may leave out, waits by
+    a state that does not advance with each of them, and loops over something else than numbers are
+    left alone, and so is twice as often: two arrivals may make up one phase.
+
+    ## References
+    - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier*, phases
+    - TVM, `python/tvm/backend/cuda/lang/pipeline.py`, class `PipelineState`
+    """
+
+    code: ClassVar[str] = "TX106"
+    name: ClassVar[str] = "k-loop-mismatch"
+    levels: ClassVar[str] = "error"
+    fix_title: ClassVar[str | None] = "Give both loops the same bound"
+
+    VALID = (
+        # A prologue, and the rest of the rounds.
+        in_kernel(_RING.format(ahead=3, load=13, read=16, mark="")),
+        # Peeled on one side only: a round of its own.
+        in_kernel(_RING.format(ahead=1, load=7, read="0, 8", mark="")),
+        # At the end the producer waits until its last stages are free.
+        _GEMM.format(load="K_TILES", read="K_TILES", mark=""),
+        _GEMM.format(load="K_TILES - 1", read="K // 64 - 1", mark=""),
+        # Twice as often: two arrivals may be one phase.
+        in_kernel(_RING.format(ahead=8, load=8, read=8, mark="")),
+    )
+
+    INVALID = (
+        Invalid(in_finished_kernel(_RING.format(ahead=3, load=13, read=15, mark="  # <-"))),
+        # The host's number of rounds, less one; and one more.
+        Invalid(
+            _GEMM.format(load="K_TILES", read="K_TILES - 1", mark="  # <-"),
+            replacement=_GEMM.format(load="K_TILES", read="K_TILES", mark=""),
+        ),
+        Invalid(
+            _GEMM.format(load="K_TILES + 1", read="K_TILES", mark="  # <-"),
+            replacement=_GEMM.format(load="K_TILES", read="K_TILES", mark=""),
+        ),
+        # The prologue was forgotten.
+        Invalid(in_finished_kernel(_RING.format(ahead=3, load=16, read=16, mark="  # <-"))),
+        # The rest of the rounds starts at the wrong number.
+        Invalid(in_finished_kernel(_RING.format(ahead=3, load="4, 16", read=16, mark="  # <-"))),
+    )
+
+    def check(self, view: KernelView) -> Iterator[Finding]:
+        """Compare signals and waits of each barrier that hands data over."""
+        reach = view.reach
+        if reach is None or view.mentions(STATE_STORED) or not is_finished(view):
+            return
+        found = handoffs(view)
+        if found.is_open or is_left_early(view.kernel.body):
+            return
+        first = FirstRound(found, reach)
+        for signals in first.signals:
+            waits = [wait for wait in first.waits if wait.handoff is signals.handoff]
+            sides = _sides(found, signals, waits, reach)
+            if sides is not None:
+                yield self._finding(view, sides)
+
+    def _finding(self, view: KernelView, sides: _Sides) -> Finding:
+        name = sides.name
+        more = f"{abs(sides.left)} {'time' if abs(sides.left) == 1 else 'times'} more"
+        tile = " in each tile" if sides.tiled else ""
+        if sides.left > 0:
+            text = (
+                f"`{name}` is signalled {more} than this role waits for it{tile}: what comes last "
+                "is never taken out of the ring, and whoever uses the slots next is out of step"
+            )
+        else:
+            text = (
+                f"this role waits for `{name}` {more} than it is signalled{tile}: the last wait "
+                "has nothing to wait for and never returns"
+            )
+        loops = [
+            Related(loop.header, f"`{name}` is signalled in this loop")
+            for place in sides.signals
+            for loop in place.loops[-1:]
+        ]
+        mine = [
+            Related(loop.header, f"`{name}` is waited for in this loop")
+            for place in sides.waits
+            for loop in place.loops[-1:]
+        ]
+        return self.finding(
+            Severity.ERROR,
+            f"{text}. Give both roles the same number of rounds",
+            sides.waits[0].operation.span,
+            fix=_same_bound(view, sides),
+            related=[*dict.fromkeys((*loops, *mine)), *calls_around(sides.waits[0].operation)],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The places of one signalling and one waiting thread; `left` phases are not waited for."""
+
+    name: str
+    signals: Sequence[Reached]
+    waits: Sequence[Reached]
+    left: int
+    tiled: bool
+
+
+def _sides(
+    found: Handoffs, signals: Signals, waits: Sequence[Wait], reach: ReachMap
+) -> _Sides | None:
+    if not waits or not signals.is_known or signals.content is Content.THREADS:
+        return None
+    if any(wait.parity != 0 or wait.place.is_chosen for wait in _heads(waits)):
+        return None  # a wait for room, or not known what for
+    handoff = signals.handoff
+    arrivals = [place for place in signals.places if place.operation.op is Op.BARRIER_ARRIVE]
+    placed = [place for place in handoff.arrivals if not place.is_chosen]
+    if len(arrivals) != len(placed) or len(placed) != len(handoff.arrivals):
+        return None
+    coming = _alike(arrivals, found, reach)
+    going = _alike([wait.reached for wait in waits], found, reach)
+    if coming is None or going is None or set(coming[1]) != set(going[1]):
+        return None
+    uneven = [tiles for tiles in coming[1] if coming[1][tiles] != going[1][tiles]]
+    if len(uneven) != 1:
+        return None
+    (tiles,) = uneven
+    left = _surplus(coming[1][tiles], going[1][tiles])
+    if left is None or (left > 0 and signals.content is Content.COMMIT and not tiles):
+        return None  # the last commit may be left to another barrier
+    return _Sides(handoff.barrier.name, coming[0], going[0], left, bool(tiles))
+
+
+def _heads(waits: Sequence[Wait]) -> list[Wait]:
+    """Return the first wait of each group of threads."""
+    heads: dict[int, Wait] = {}
+    for wait in waits:
+        heads.setdefault(wait.reached.participants.possible, wait)
+    return list(heads.values())
+
+
+def _alike(
+    places: Sequence[Reached], found: Handoffs, reach: ReachMap
+) -> tuple[Sequence[Reached], Total] | None:
+    """Return the places of one thread and its total, if all threads have the same."""
+    groups: dict[int, list[Reached]] = {}
+    for place in places:
+        groups.setdefault(place.participants.possible, []).append(place)
+    masks = list(groups)
+    if any(a & b for n, a in enumerate(masks) for b in masks[:n]):
+        return None
+    totals = []
+    for group in groups.values():
+        total = total_of(group, reach)
+        if total is None or any(map(_is_unsure, group)):
+            return None
+        if not _keeps_step(group, total, found, reach):
+            return None
+        totals.append(total)
+    if not totals or any(total != totals[0] for total in totals):
+        return None
+    return next(iter(groups.values())), totals[0]
+
+
+def _keeps_step(group: Sequence[Reached], total: Total, found: Handoffs, reach: ReachMap) -> bool:
+    """Tell whether each time at these places is a phase of its own: the state advances as often."""
+    states = {_state_of(place, found) for place in group}
+    state = states.pop() if len(states) == 1 else None
+    if state is None:
+        fixed = all(
+            isinstance(place.operation.argument(0, "stage"), (Const, Id)) for place in group
+        )
+        return fixed and all(place.operation.op is Op.BARRIER_ARRIVE for place in group)
+    mask = group[0].participants.possible
+    steps = [
+        reached
+        for reached in reach.reached
+        if reached.operation.receiver == state
+        and reached.operation.op is Op.STATE_ADVANCE
+        and reached.participants.possible & mask
+    ]
+    moved = total_of(steps, reach)
+    made = found.makers.get(state)
+    if moved is None or made is None or made.loops:
+        return False  # one that starts anew in each tile may leave phases out
+    return {tiles: moved.get(tiles) for tiles in total} == dict(total)
+
+
+def _is_unsure(place: Reached) -> bool:
+    operation = place.operation
+    predicated = any(name == "pred" for name, _ in operation.keywords)
+    return place.participants.pick is Pick.SOME or predicated or not operation.complete
+
+
+def _state_of(place: Reached, found: Handoffs) -> KernelObject | None:
+    """Return the state by which a place goes through the ring."""
+    operation = place.operation
+    asked = operation.argument(1, "phase") if operation.op is Op.BARRIER_WAIT else None
+    given = asked if asked is not None else operation.argument(0, "stage")
+    variables = list(variables_in(given)) if given is not None else []
+    return found.state_of(variables[0]) if len(variables) == 1 else None
+
+
+def _surplus(signalled: Polynomial, waited: Polynomial) -> int | None:
+    """Return how many signals are not waited for, where that is sure to be a mistake."""
+    left = constant_in(difference(signalled, waited))
+    if not left:
+        return None
+    one, other = constant_in(signalled), constant_in(waited)
+    if one is None or other is None:
+        return left
+    few, many = sorted((one, other))
+    return left if few > 0 and many % few else None
+
+
+def _same_bound(view: KernelView, sides: _Sides) -> Fix | None:
+    """Write the plain one of two bounds in the place of the other."""
+    loops = (_only_loop(sides.signals), _only_loop(sides.waits))
+    if loops[0] is None or loops[1] is None:
+        return None
+    one, other = (_bound(view, loop) for loop in loops if loop is not None)
+    if one is None or other is None or one.is_shifted == other.is_shifted:
+        return None
+    wrong, right = (one, other) if one.is_shifted else (other, one)
+    written = view.source.slice(right.span)
+    return Fix(
+        f"Loop over `{written}` here, too",
+        Applicability.UNSAFE,
+        (Edit(wrong.span, written),),
+    )
+
+
+def _only_loop(places: Sequence[Reached]) -> Loop | None:
+    """Return the one counting loop in which a role has all its rounds, in the kernel itself."""
+    counting = [loop for place in places for loop in place.loops if loop.kind is LoopKind.FOR]
+    inlined = any(place.operation.stack for place in places)
+    return counting[0] if len(places) == len(counting) == 1 and not inlined else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Where the one bound of a loop stands; `is_shifted` says that something is added to it."""
+
+    span: Span
+    is_shifted: bool
+
+
+def _bound(view: KernelView, loop: Loop) -> _Bound | None:
+    control = loop.control
+    if not isinstance(control, Call) or len(control.arguments) != 1 or control.keywords:
+        return None
+    header = view.source.slice(loop.header)
+    written = _ARGUMENT.search(header)
+    if written is None:
+        return None
+    start = loop.header.start + len(header[: written.start(1)].encode())
+    end = start + len(written.group(1).encode())
+    return _Bound(Span(start, end), () in polynomial(control.arguments[0]))
