@@ -11,6 +11,7 @@ import tomllib
 from tirx_lens.analysis import analyse
 from tirx_lens.files import read_source
 from tirx_lens.fixes import apply_safe_fixes
+from tirx_lens.model.finding import Severity
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.registry import RULES
 
@@ -21,6 +22,7 @@ def expected(path: Path) -> dict[str, Any]:
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 CORRECT = sorted([*KERNELS.glob("*.py"), *KERNELS.glob("v0_26/*.py")])
+QUIET = sorted(Path(__file__).parent.glob("quiet/*.py"))
 BROKEN = sorted(KERNELS.glob("broken/*.py"))
 MENDED = [path for path in BROKEN if expected(path)["mended_by_fixes"]]
 
@@ -38,6 +40,12 @@ def named(path: Path) -> str:
 @pytest.mark.parametrize("path", CORRECT, ids=named)
 def test_correct_kernel_is_clean(path: Path) -> None:
     assert analyse(source_of(path)).findings == ()
+
+
+@pytest.mark.parametrize("path", QUIET, ids=lambda path: path.stem)
+def test_look_alike_is_quiet(path: Path) -> None:
+    found = analyse(source_of(path)).findings
+    assert not [f for f in found if f.severity in (Severity.ERROR, Severity.WARNING)]
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=named)

@@ -10,7 +10,7 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.free_barrier import free_barrier_fix
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.threads.contracts import CTA_BARRIER
+from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of
 from tirx_lens.threads.describe import describe
 from tirx_lens.threads.meetings import Meeting, meetings
 from tirx_lens.threads.named import NAMED_BARRIERS, NamedBarrierUse, named_barrier_uses
@@ -67,7 +67,9 @@ class NamedBarrierMismatch(Rule):
     them, or a chain of mbarriers from one to the other, keeps the rule silent; so does an mbarrier
     on which the threads of one place wait for each other (then a constant id is right). Where that
     chain runs through other roles only, the rule still warns of a single place that two
-    warpgroups execute: rarely is such a chain meant to keep them apart.
+    warpgroups execute: rarely is such a chain meant to keep them apart. Groups under a branch that
+    the text does not decide (a CTA's own role, a flag), or that meet at another named barrier, are
+    taken to keep apart, and id 0 is free where the kernel has no CTA-wide barrier.
 
     ## References
     - PTX ISA, *Parallel Synchronization and Communication Instructions: bar, barrier*
@@ -269,12 +271,14 @@ def build(BARRIER, THREADS):
         # cta_sync's own.
         Invalid(
             in_kernel("""
+                T.cuda.cta_sync()
                 if T.filter(wg_id, wg_id == 0):
                     T.cuda.warpgroup_sync(0)  # <-
                     T.cuda.warpgroup_sync(0)  # <-
             """),
             severity=Severity.WARNING,
             replacement=in_kernel("""
+                T.cuda.cta_sync()
                 if T.filter(wg_id, wg_id == 0):
                     T.cuda.warpgroup_sync(1)
                     T.cuda.warpgroup_sync(1)
@@ -348,7 +352,11 @@ def build(BARRIER, THREADS):
             )
         zero, zeros = use.come(CTA_BARRIER), [u for u in uses if u.come(CTA_BARRIER)]
         everyone_comes = use.is_certain and zero.bit_count() == shape.total
-        if zero and not (everyone_comes and use.count == shape.threads):
+        mixed = any(
+            demand_of(r.operation, shape) is Demand.WHOLE_CTA or r.operation.op is Op.OPAQUE
+            for r in reach.reached
+        )
+        if zero and mixed and not (everyone_comes and use.count == shape.threads):
             yield self.finding(
                 Severity.WARNING,
                 f"named barrier {CTA_BARRIER} is `cta_sync`'s own: a thread that comes to "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.source import SourceText
 
 _COPIES = (Op.COPY, Op.COPY_ASYNC)
 _EXAMPLE = """\
@@ -126,7 +127,9 @@ class ShapeNotDivisible(Rule):
     or `T.ceildiv(M, 128)` tiles: TMA fills loads beyond the edge with zeros and cuts off stores.
 
     ## When not to
-    Only tile copies are followed. A tensor that is also read or written element by element, whose
+    It reports a dimension only where the file divides this very size down by its name (`K // BK`).
+    Padded rows (`K + 8`), a builder that raises or asserts, and a file with a second kernel, which
+    may see to the rest, are left alone. Only tile copies are followed. A tensor that is also read or written element by element, whose
     size or whose loops are not known, or of which a whole tile or more is left out, which may well
     be meant, is not reported.
 
@@ -189,7 +192,7 @@ class ShapeNotDivisible(Rule):
                 if len(ends) < len(reached) or not ends:
                     continue
                 last, tile = max(ends)
-                if 0 < size - last < tile:
+                if 0 < size - last < tile and _is_rounded_down(view, tensor, dimension):
                     yield self._finding(tensor, dimension, size, last, tile, accesses)
 
     def _finding(
@@ -209,6 +212,30 @@ class ShapeNotDivisible(Rule):
         operation = accesses[0].place.operation
         related = [Related(tensor.span, f"`{tensor.name}` has its size here")]
         return self.finding(Severity.ERROR, message, operation.span, related=related)
+
+
+_SHAPE = re.compile(r"\(\s*\(([^()]*)\)")
+_REFUSES = re.compile(rb"\b(?:raise|assert)\b")
+_KERNEL = re.compile(rb"@\w+\.(?:prim_func|jit)\b")
+
+
+def _is_rounded_down(view: KernelView, tensor: KernelObject, dimension: int) -> bool:
+    """Tell whether the text divides this very dimension down, as `K // BK`, and nothing refuses.
+
+    A padded row, a sentinel, or a part that another kernel of the file sees to is left out on
+    purpose; a builder that raises is not called with such a size.
+    """
+    shape = _SHAPE.search(view.source.slice(tensor.span))
+    if shape is None or view.mentions(_REFUSES) or view.of_text(_kernels, 0) > 1:
+        return False
+    sizes = [size.strip() for size in shape.group(1).split(",")]
+    if dimension >= len(sizes) or not sizes[dimension].isidentifier():
+        return False
+    return view.mentions(re.compile(rb"\b" + sizes[dimension].encode() + rb"\s*//"))
+
+
+def _kernels(source: SourceText, _: int) -> int:
+    return len(_KERNEL.findall(source.data))
 
 
 def _accesses(program: list[Placed]) -> dict[KernelObject, list[_Access]]:

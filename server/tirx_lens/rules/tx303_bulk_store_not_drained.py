@@ -18,6 +18,7 @@ from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.rules.spelling import is_older, tirx_name
 from tirx_lens.rules.tmem import is_opaque
+from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +74,8 @@ class BulkStoreNotDrained(Rule):
     ## When not to
     The wait may stand far from the store, and leave `n` groups open where a ring of buffers is
     used: a slice picked by a stage or loop variable is not taken for the same memory. Bulk groups
-    belong to the thread that commits them: a wait by other threads does not count.
+    belong to the thread that commits them: a wait by other threads does not count. A write under a
+    condition on the turn of the loop may come turns later, and is left alone.
 
     ## References
     - PTX ISA, *Data Movement and Conversion Instructions: cp.async.bulk.commit_group,
@@ -317,8 +319,8 @@ class BulkStoreNotDrained(Rule):
         source: Region | None,
     ) -> Iterator[Finding]:
         others = [reached for reached in reach.reached if meets(reached, store)]
-        end = _drain(to_the_end(reach, last), store, None)
-        courses = [_drain(course, store, source) for course in rounds(reach, last)]
+        end = _drain(reach, to_the_end(reach, last), store, None)
+        courses = [_drain(reach, course, store, source) for course in rounds(reach, last)]
         written = next((c.written for c in (*courses, end) if c.written is not None), None)
         missing = [
             (op, what)
@@ -376,7 +378,9 @@ class _Course:
     written: Reached | None = None
 
 
-def _drain(course: Iterable[Reached], store: Reached, source: Region | None) -> _Course:
+def _drain(
+    reach: ReachMap, course: Iterable[Reached], store: Reached, source: Region | None
+) -> _Course:
     committed = 0
     for reached in course:
         op = reached.operation.op
@@ -391,8 +395,19 @@ def _drain(course: Iterable[Reached], store: Reached, source: Region | None) -> 
         # Threads of another role wait for a barrier before they write: not followed here.
         own = source is not None and written is not None and meets(reached, store)
         if own and source is not None and written is not None and surely_overlap(source, written):
+            if _is_undecided(reach, reached, store):
+                return _Course(drained=True)  # in which turn it writes is not known
             return _Course(drained=False, written=reached)
     return _Course(drained=False)
+
+
+def _is_undecided(reach: ReachMap, write: Reached, store: Reached) -> bool:
+    """Tell whether the turn of a loop decides, not known how, if one of the two is executed."""
+    return any(
+        question(guard, reach.conditions) is not None
+        and any(loop.span.contains(guard.branch.span) for loop in store.loops)
+        for guard in (*write.guards, *store.guards)
+    )
 
 
 def _runs(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:

@@ -86,7 +86,9 @@ class TmemLoadNotWaited(Rule):
     ## When not to
     Several loads may share one wait, and other work may stand between. Of the barriers on which the
     loading threads arrive, only one that nothing else could be giving back is judged: the sole one
-    that the MMA issuer of this accumulator waits for.
+    that the MMA issuer of this accumulator waits for, and at one slot. Where a loop around the load
+    begins with a wait, the load may end in the next turn: only what follows it in the same place is
+    judged.
 
     ## References
     - PTX ISA, *TensorCore 5th Generation Instructions: tcgen05.ld, tcgen05.wait*
@@ -276,10 +278,13 @@ class TmemLoadNotWaited(Rule):
 def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached | None:
     """Return the first operation that needs a load to have ended before it is waited for."""
     release = _release(reach, load, what)
+    waited_next = _is_waited_in_the_next_turn(reach, load)
     for reached in to_the_end(reach, load):
         operation = reached.operation
         if operation.op is Op.OPAQUE:
             return None
+        if waited_next and (reached.guards != load.guards or reached.loops != load.loops):
+            return None  # in another turn, perhaps: the wait may stand between
         if not meets(reached, load):
             continue
         if operation.op is Op.TMEM_WAIT_LOAD:
@@ -294,6 +299,17 @@ def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached |
         if operation.op is Op.TMEM_DEALLOC:
             return reached
     return None
+
+
+def _is_waited_in_the_next_turn(reach: ReachMap, load: Reached) -> bool:
+    """Tell whether a loop around a load begins with a wait, as software pipelines do."""
+    for reached in reach.reached:
+        if reached is load:
+            return False
+        waits = reached.operation.op is Op.TMEM_WAIT_LOAD and meets(reached, load)
+        if waits and any(loop in load.loops for loop in reached.loops):
+            return True
+    return False
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:
@@ -320,7 +336,12 @@ def _release(reach: ReachMap, load: Reached, what: TmemLoad) -> set[KernelObject
     waited = _barriers(reach, Op.BARRIER_WAIT, issuers)
     arrived = _barriers(reach, Op.BARRIER_ARRIVE, [load])
     both = waited & arrived
-    return both if len(both) == 1 else set()
+    slots = {
+        reached.operation.argument(0, "stage")
+        for reached in reach.reached
+        if reached.operation.op is Op.BARRIER_ARRIVE and reached.operation.receiver in both
+    }
+    return both if len(both) == 1 and len(slots) == 1 else set()
 
 
 def _barriers(reach: ReachMap, op: Op, by: list[Reached]) -> set[KernelObject]:

@@ -60,7 +60,7 @@ def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeti
             continue
         meeting = Meeting(number, at)
         for rank in range(reach.shape.ctas):
-            _judge(reach, order, meeting, reach.shape.cta(rank), strangers)
+            _judge(reach, order, meeting, reach.shape.cta(rank), strangers, uses)
         yield meeting
 
 
@@ -84,7 +84,14 @@ def _strangers(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> int:
     return threads
 
 
-def _judge(reach: ReachMap, order: Order, meeting: Meeting, cta: int, strangers: int) -> None:
+def _judge(
+    reach: ReachMap,
+    order: Order,
+    meeting: Meeting,
+    cta: int,
+    strangers: int,
+    uses: Sequence[NamedBarrierUse],
+) -> None:
     """Judge the uses of one barrier in one CTA."""
     shape, number = reach.shape, meeting.number
     here = [(use, use.come(number) & cta) for use in meeting.uses if use.come(number) & cta]
@@ -110,7 +117,11 @@ def _judge(reach: ReachMap, order: Order, meeting: Meeting, cta: int, strangers:
             meeting.crowded.append(use)
             meeting.may_be_ordered |= order.waits(threads)
     if not meeting.crowded and len(counts) == 1:
-        found_shared = _shared(reach, order, here, counts.pop() or 0)
+        found_shared = [
+            (use, other)
+            for use, other in _shared(reach, order, here, counts.pop() or 0)
+            if not _may_be_apart(reach, use, other, uses)
+        ]
         meeting.shared += [pair for pair in found_shared if pair not in meeting.shared]
 
 
@@ -169,3 +180,25 @@ def _shared(
                 found.append((use, other))
                 break
     return found
+
+
+def _may_be_apart(
+    reach: ReachMap, use: NamedBarrierUse, other: NamedBarrierUse, uses: Sequence[NamedBarrierUse]
+) -> bool:
+    """Tell whether two groups may never be at one barrier together.
+
+    An undecided branch may let only one of them come (CTAs that have roles of their own), and
+    another named barrier, at which both groups come, may keep them apart.
+    """
+    for guard in (*use.reached.guards, *other.reached.guards):
+        if question(guard, reach.conditions) is not None:
+            return True
+    mine, theirs = use.reached.participants.possible, other.reached.participants.possible
+    for number in range(NAMED_BARRIERS):
+        if not use.come(number):
+            together = 0
+            for any_use in uses:
+                together |= any_use.come(number)
+            if together & mine and together & theirs:
+                return True
+    return False
