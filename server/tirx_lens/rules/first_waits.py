@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.kernel import Exit, Loop
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.handoffs import handoffs
 from tirx_lens.rules.nesting import turns
-from tirx_lens.rules.phases import first_parity
+from tirx_lens.rules.phases import STATE_STORED, first_parity
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Block
     from tirx_lens.rules.handoffs import Handoff, Handoffs
     from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Guard, Reached, ReachMap
 
 
@@ -129,6 +131,24 @@ class FirstRound:
         return not any(self.comes_first(wait.reached, place) for wait in still)
 
 
+def first_round(view: KernelView) -> FirstRound | None:
+    """Return the first round of a kernel; None where it cannot be followed.
+
+    A barrier that a function uses whose body is not known, a state that is moved by hand, or a way
+    out of the middle of the kernel leaves too much open.
+    """
+    return view.once(_first_round)
+
+
+def _first_round(view: KernelView) -> FirstRound | None:
+    if view.reach is None or view.mentions(STATE_STORED):
+        return None
+    found = handoffs(view)
+    if found.is_open or _is_left_early(view.kernel.body):
+        return None
+    return FirstRound(found, view.reach)
+
+
 def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
     """Tell whether who passes the inner guards has passed the outer ones.
 
@@ -144,9 +164,9 @@ def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
     )
 
 
-def is_left_early(block: Block) -> bool:
+def _is_left_early(block: Block) -> bool:
     """Tell whether a `return`, `break` or `continue` is anywhere in a block."""
     return any(
-        isinstance(statement, Exit) or any(map(is_left_early, blocks_of(statement)))
+        isinstance(statement, Exit) or any(map(_is_left_early, blocks_of(statement)))
         for statement in block.statements
     )

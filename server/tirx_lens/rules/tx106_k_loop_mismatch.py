@@ -12,9 +12,8 @@ from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.first_waits import Content, FirstRound, Signals, Wait, is_left_early
+from tirx_lens.rules.first_waits import Content, Signals, Wait, first_round
 from tirx_lens.rules.handoffs import Handoffs, handoffs, variables_in
-from tirx_lens.rules.phases import STATE_STORED
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.rules.totals import Polynomial, Total, constant_in, difference, polynomial, total_of
@@ -213,13 +212,10 @@ class KLoopMismatch(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Compare signals and waits of each barrier that hands data over."""
-        reach = view.reach
-        if reach is None or view.mentions(STATE_STORED) or not is_finished(view):
+        reach, first = view.reach, first_round(view)
+        if reach is None or first is None or not is_finished(view):
             return
         found = handoffs(view)
-        if found.is_open or is_left_early(view.kernel.body):
-            return
-        first = FirstRound(found, reach)
         for signals in first.signals:
             waits = [wait for wait in first.waits if wait.handoff is signals.handoff]
             sides = _sides(found, signals, waits, reach)

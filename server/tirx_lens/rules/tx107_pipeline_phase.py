@@ -9,10 +9,10 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.first_waits import Content, FirstRound, Signals, Wait, is_left_early
+from tirx_lens.rules.first_waits import Content, FirstRound, Signals, Wait, first_round
 from tirx_lens.rules.handoffs import Handoffs, handoffs, variables_in
 from tirx_lens.rules.nesting import repeats, turns
-from tirx_lens.rules.phases import STATE_STORED, start_of_state, state_asked
+from tirx_lens.rules.phases import start_of_state, state_asked
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.participants import Pick
@@ -251,12 +251,10 @@ class PipelinePhase(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow the first round of every role."""
-        if view.reach is None or view.mentions(STATE_STORED) or not is_finished(view):
+        first = first_round(view)
+        if first is None or not is_finished(view):
             return
         found = handoffs(view)
-        if found.is_open or is_left_early(view.kernel.body):
-            return
-        first = FirstRound(found, view.reach)
         said: set[Span] = set()  # a function that is called from two places says it once
         for finding in self._findings(found, first, view):
             if finding.span not in said:
