@@ -13,7 +13,7 @@ from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severi
 from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span, uses
-from tirx_lens.rules.edits import insertion, removal, whole_lines
+from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe, place

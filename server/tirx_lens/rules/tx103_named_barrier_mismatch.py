@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.rules.changes.free_barrier import free_barrier_fix
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.free_barrier import free_barrier_fix
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of

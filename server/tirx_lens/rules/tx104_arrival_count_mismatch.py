@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
-from tirx_lens.rules.arrivals import Mismatch, all_known, mismatch
-from tirx_lens.rules.barriers import arrivals_of, inits_of
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import Handoff, handoffs
+from tirx_lens.rules.facts.arrivals import Mismatch, all_known, mismatch
+from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
+from tirx_lens.rules.facts.handoffs import Handoff, handoffs
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe

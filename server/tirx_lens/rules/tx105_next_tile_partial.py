@@ -11,9 +11,9 @@ from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severi
 from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span
-from tirx_lens.rules.edits import insertion, removal, whole_lines
+from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.related import calls_around, guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out

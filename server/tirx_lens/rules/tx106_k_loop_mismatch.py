@@ -11,12 +11,19 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.first_waits import Content, Signals, Wait, first_round
-from tirx_lens.rules.handoffs import Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.first_waits import Content, Signals, Wait, first_round
+from tirx_lens.rules.facts.handoffs import Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.totals import (
+    Polynomial,
+    Total,
+    constant_in,
+    difference,
+    polynomial,
+    total_of,
+)
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.totals import Polynomial, Total, constant_in, difference, polynomial, total_of
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from tirx_lens.model.expr import Const, Id, Variable
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.first_waits import Content, FirstRound, Signals, Wait, first_round
-from tirx_lens.rules.handoffs import Handoffs, handoffs, variables_in
-from tirx_lens.rules.nesting import repeats, turns
-from tirx_lens.rules.phases import start_of_state, state_asked
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.first_waits import Content, FirstRound, Signals, Wait, first_round
+from tirx_lens.rules.facts.handoffs import Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.nesting import repeats, turns
+from tirx_lens.rules.facts.phases import start_of_state, state_asked
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.participants import Pick

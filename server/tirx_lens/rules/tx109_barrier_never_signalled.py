@@ -9,9 +9,9 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
-from tirx_lens.rules.nesting import Placed, turns
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.nesting import Placed, turns
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 

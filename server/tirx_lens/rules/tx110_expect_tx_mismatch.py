@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.rules.copies import given
+from tirx_lens.rules.changes.keywords import argument_span
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import handoffs
-from tirx_lens.rules.keywords import argument_span
+from tirx_lens.rules.facts.copies import given
+from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.transactions import Ledger, ledgers
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.transactions import Ledger, ledgers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

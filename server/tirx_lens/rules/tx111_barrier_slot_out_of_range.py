@@ -16,8 +16,8 @@ from tirx_lens.model.expr import (
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
-from tirx_lens.rules.nesting import Placed, counts, turns
+from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.nesting import Placed, counts, turns
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.syntax.fold import compute

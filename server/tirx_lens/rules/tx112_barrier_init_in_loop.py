@@ -10,8 +10,8 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import objects_in, variables_in
-from tirx_lens.rules.nesting import Placed, placed, repeats
+from tirx_lens.rules.facts.handoffs import objects_in, variables_in
+from tirx_lens.rules.facts.nesting import Placed, placed, repeats
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.condition import Unsure

@@ -8,10 +8,10 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.handoffs import Handoff, Handoffs, handoffs, variables_in
-from tirx_lens.rules.nesting import Placed, repeats, turns
-from tirx_lens.rules.phases import STATE_STORED
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.nesting import Placed, repeats, turns
+from tirx_lens.rules.facts.phases import STATE_STORED
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out

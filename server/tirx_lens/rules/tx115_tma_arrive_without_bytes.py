@@ -11,14 +11,14 @@ from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import Handoff, handoffs
+from tirx_lens.rules.facts.handoffs import Handoff, handoffs
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.facts.nesting import Placed
 
 _BULK_LOAD = "T.ptx.cp.async.bulk."
 

@@ -12,7 +12,7 @@ from tirx_lens.model.queries import (
     operations,
     statement_span,
 )
-from tirx_lens.rules.edits import insertion, whole_lines
+from tirx_lens.rules.changes.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.syntax.names import POOL_USERS

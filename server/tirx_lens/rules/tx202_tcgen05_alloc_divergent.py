@@ -8,7 +8,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import Branch, Op, Operation
 from tirx_lens.model.queries import statement_span
 from tirx_lens.model.span import Span
-from tirx_lens.rules.edits import dedented, whole_lines
+from tirx_lens.rules.changes.edits import dedented, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule

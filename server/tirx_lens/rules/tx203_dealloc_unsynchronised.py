@@ -8,20 +8,20 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.queries import top_level
 from tirx_lens.model.span import Span
-from tirx_lens.rules.course import meets
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.course import meets
+from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import tirx_name
-from tirx_lens.rules.tmem import deallocations, is_opaque, uses_tmem
 from tirx_lens.threads.describe import place
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.rules.tmem import Life
+    from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(

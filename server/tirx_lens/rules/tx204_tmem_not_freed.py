@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import Id, IdKind
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Branch
-from tirx_lens.rules.edits import whole_lines
-from tirx_lens.rules.elect import guarded
+from tirx_lens.rules.changes.edits import whole_lines
+from tirx_lens.rules.changes.elect import guarded
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.related import guards_and_calls
-from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.tmem import (
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.tmem import (
     LARGEST,
     Life,
     allocations,
@@ -21,6 +19,8 @@ from tirx_lens.rules.tmem import (
     is_opaque,
     uses_tmem,
 )
+from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
 from tirx_lens.threads.issuers import whole_warps
 from tirx_lens.threads.spread import Spread, spread_of

@@ -10,9 +10,9 @@ from tirx_lens.model.buffers import Memory, Region, memory_of, shape_of_buffer
 from tirx_lens.model.expr import Apply, Const, Operator, Slice, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
-from tirx_lens.rules.copies import destination, origin
-from tirx_lens.rules.nesting import Placed, placed
-from tirx_lens.rules.reachable import interval_of
+from tirx_lens.rules.facts.copies import destination, origin
+from tirx_lens.rules.facts.nesting import Placed, placed
+from tirx_lens.rules.facts.reachable import interval_of
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
@@ -127,11 +127,11 @@ class ShapeNotDivisible(Rule):
     or `T.ceildiv(M, 128)` tiles: TMA fills loads beyond the edge with zeros and cuts off stores.
 
     ## When not to
-    It reports a dimension only where the file divides this very size down by its name (`K // BK`).
-    Padded rows (`K + 8`), a builder that raises or asserts, and a file with a second kernel, which
-    may see to the rest, are left alone. Only tile copies are followed. A tensor that is also read or written element by element, whose
-    size or whose loops are not known, or of which a whole tile or more is left out, which may well
-    be meant, is not reported.
+    It reports a dimension only where the file divides this very size down by its name (`K //
+    BK`). Padded rows (`K + 8`), a builder that raises or asserts, and a file with a second
+    kernel, which may see to the rest, are left alone. Only tile copies are followed. A tensor
+    that is also read or written element by element, whose size or whose loops are not known, or
+    of which a whole tile or more is left out, which may well be meant, is not reported.
 
     ## References
     - PTX ISA, *Tensors: out of bounds access*

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.pool_layout import Allocation, PoolLayout, pool_layouts
+from tirx_lens.rules.facts.pool_layout import Allocation, PoolLayout, pool_layouts
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 

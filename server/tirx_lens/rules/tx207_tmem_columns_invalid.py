@@ -20,9 +20,9 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.tmem import LARGEST, SMALLEST, Life, allocations, deallocations
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.tmem import LARGEST, SMALLEST, Life, allocations, deallocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,11 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.queries import statement_span, top_level
 from tirx_lens.model.span import Span
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.tmem import named_by
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import tirx_name
-from tirx_lens.rules.tmem import named_by
 from tirx_lens.threads.describe import place
 from tirx_lens.threads.warps import warps_touched
 

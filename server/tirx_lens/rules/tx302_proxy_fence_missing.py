@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.span import Span
-from tirx_lens.rules.bulk import Direction, bulk_copy
-from tirx_lens.rules.course import apart, surely_overlap, written_by
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.course import apart, surely_overlap, written_by
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import is_older, tirx_name
 from tirx_lens.threads.describe import describe
 from tirx_lens.threads.participants import Pick
 

@@ -9,15 +9,15 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
-from tirx_lens.rules.bulk import Direction, bulk_copy
-from tirx_lens.rules.course import meets, rounds, surely_overlap, to_the_end, written_by
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.course import meets, rounds, surely_overlap, to_the_end, written_by
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import is_older, tirx_name
-from tirx_lens.rules.tmem import is_opaque
 from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:

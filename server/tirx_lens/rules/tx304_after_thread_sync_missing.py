@@ -8,13 +8,13 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
-from tirx_lens.rules.course import apart, meets
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.course import apart, meets
+from tirx_lens.rules.facts.tmem import tmem_load, written_tmem
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import is_older, tirx_name
-from tirx_lens.rules.tmem import tmem_load, written_tmem
 from tirx_lens.threads.describe import describe
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.model.span import Span
-from tirx_lens.rules.bulk import bulk_copy
-from tirx_lens.rules.course import apart, to_the_end
-from tirx_lens.rules.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.bulk import bulk_copy
+from tirx_lens.rules.facts.course import apart, to_the_end
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.spelling import is_older, tirx_name
 from tirx_lens.threads.describe import describe
 
 if TYPE_CHECKING:

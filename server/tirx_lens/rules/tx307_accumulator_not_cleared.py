@@ -9,10 +9,10 @@ from tirx_lens.model.buffers import Memory, buffers_in, memory_of, region_of
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.first_round import first_value, start_of
+from tirx_lens.rules.facts.first_round import first_value, start_of
+from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.rules.tmem import is_opaque
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

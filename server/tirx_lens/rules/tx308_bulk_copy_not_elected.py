@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import Call, Member, Ref
 from tirx_lens.model.finding import Finding, Severity
-from tirx_lens.rules.barriers import arrivals_of
-from tirx_lens.rules.bulk import BulkCopy, Direction, bulk_copy
-from tirx_lens.rules.elect import elected
+from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.barriers import arrivals_of
+from tirx_lens.rules.facts.bulk import BulkCopy, Direction, bulk_copy
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe

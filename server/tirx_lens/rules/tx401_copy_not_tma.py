@@ -8,7 +8,9 @@ from tirx_lens.model.buffers import Memory
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.queries import operations
-from tirx_lens.rules.copies import (
+from tirx_lens.rules.changes.keywords import added_keyword
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.copies import (
     armed,
     barrier_in,
     destination,
@@ -16,8 +18,6 @@ from tirx_lens.rules.copies import (
     goes,
     leaves_dispatch_open,
 )
-from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.keywords import added_keyword
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.queries import operations
-from tirx_lens.rules.copies import leaves_dispatch_open
+from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.keywords import added_keyword
+from tirx_lens.rules.facts.copies import leaves_dispatch_open
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import buffers_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
-from tirx_lens.rules.copies import destination
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.handoffs import Handoff, handoffs
-from tirx_lens.rules.nesting import repeats
+from tirx_lens.rules.facts.copies import destination
+from tirx_lens.rules.facts.handoffs import Handoff, handoffs
+from tirx_lens.rules.facts.nesting import repeats
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

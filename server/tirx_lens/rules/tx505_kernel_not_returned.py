@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.model.queries import under_undecided_host_branch
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.finished import is_finished
+from tirx_lens.rules.facts.finished import is_finished
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

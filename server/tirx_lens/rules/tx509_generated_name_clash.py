@@ -11,8 +11,8 @@ from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severi
 from tirx_lens.model.kernel import Bind, Block, Loop, Operation
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.model.span import Span
+from tirx_lens.rules.changes.renaming import renamed
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.renaming import renamed
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

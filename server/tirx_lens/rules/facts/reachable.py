@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Id, Member, Operator, Ref, Select, Variable, constant_int
-from tirx_lens.rules.nesting import counts, turns
+from tirx_lens.rules.facts.nesting import counts, turns
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.objects import KernelObject
-    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.facts.nesting import Placed
 
 _TILES = {"m_idx": "num_m_tiles", "n_idx": "num_n_tiles"}
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Const, Id, Operator, constant_int
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.handoffs import Handoff, parts_of, variables_in
-from tirx_lens.rules.rates import more_often, rate_of
+from tirx_lens.rules.facts.handoffs import Handoff, parts_of, variables_in
+from tirx_lens.rules.facts.rates import more_often, rate_of
 from tirx_lens.threads.issuers import most_in_a_warp
 from tirx_lens.threads.participants import Participants, Pick
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tirx_lens.model.expr import Expr
-    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _OPERANDS = {  # positional arguments of `arrive` that change nothing of how many arrive

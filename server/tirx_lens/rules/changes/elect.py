@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Applicability, Edit, Fix
-from tirx_lens.rules.edits import indentation, whole_lines
-from tirx_lens.rules.spelling import is_older, tirx_name
+from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.threads.issuers import whole_warps
 
 if TYPE_CHECKING:

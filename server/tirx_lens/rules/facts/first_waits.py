@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.kernel import Exit, Loop
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.handoffs import handoffs
-from tirx_lens.rules.nesting import turns
-from tirx_lens.rules.phases import STATE_STORED, first_parity
+from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.nesting import turns
+from tirx_lens.rules.facts.phases import STATE_STORED, first_parity
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tirx_lens.model.kernel import Block
-    from tirx_lens.rules.handoffs import Handoff, Handoffs
-    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.facts.handoffs import Handoff, Handoffs
+    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Guard, Reached, ReachMap
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Const, Variable, constant_int
 from tirx_lens.model.kernel import Branch, Loop, Op
-from tirx_lens.rules.first_round import first_value
-from tirx_lens.rules.handoffs import variables_in
-from tirx_lens.rules.nesting import turns
+from tirx_lens.rules.facts.first_round import first_value
+from tirx_lens.rules.facts.handoffs import variables_in
+from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.objects import KernelObject
-    from tirx_lens.rules.handoffs import Handoff, Handoffs
-    from tirx_lens.rules.nesting import Placed
+    from tirx_lens.rules.facts.handoffs import Handoff, Handoffs
+    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.threads.reach import Reached, ReachMap
 
 STATE_STORED = re.compile(rb"\b(?!self\.)\w+\.(?:stage|phase)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Const, Expr, Operator, Path, constant_int, is_host
-from tirx_lens.rules.rates import rate_of
+from tirx_lens.rules.facts.rates import rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,8 +10,8 @@ from tirx_lens.model.buffers import element_bytes, shape_of_buffer
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.rules.handoffs import objects_in
-from tirx_lens.rules.nesting import Placed, placed
+from tirx_lens.rules.facts.handoffs import objects_in
+from tirx_lens.rules.facts.nesting import Placed, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from tirx_lens.model.expr import Expr, constant_int
 from tirx_lens.model.kernel import Block, Exit, Op
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.bulk import Direction, bulk_copy
-from tirx_lens.rules.copies import barrier_in, destination, expected_bytes, given, origin
-from tirx_lens.rules.nesting import turns
+from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.copies import barrier_in, destination, expected_bytes, given, origin
+from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.kernel import Loop, Operation
     from tirx_lens.model.objects import KernelObject
-    from tirx_lens.rules.handoffs import Handoff
+    from tirx_lens.rules.facts.handoffs import Handoff
     from tirx_lens.threads.reach import Reached, ReachMap
 
 Round: TypeAlias = "tuple[tuple[int, ...], frozenset[object]]"

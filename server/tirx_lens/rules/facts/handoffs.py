@@ -21,7 +21,7 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.rules.nesting import Placed, placed
+from tirx_lens.rules.facts.nesting import Placed, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

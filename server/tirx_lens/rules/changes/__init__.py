@@ -1,0 +1,1 @@
+"""Changes of a text that several fixes are made of."""
