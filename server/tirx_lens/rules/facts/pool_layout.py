@@ -58,10 +58,17 @@ class PoolLayout:
 def pool_layouts(body: Block) -> Iterator[PoolLayout]:
     """Yield the layout of every pool that owns its memory, if every size in it is known."""
     program = placed(body)
+    if any(p.operation.op is Op.OPAQUE and p.operation.name == "half-typed" for p in program):
+        return
+    concerned: dict[KernelObject, list[Placed]] = {}
     for place in program:
-        pool = place.operation.created
-        if pool is not None and pool.kind is ObjectKind.SMEM_POOL:
-            layout = None if pool.arguments or pool.keywords else _layout(pool, program)
+        for pool in _pools_of(place.operation):
+            concerned.setdefault(pool, []).append(place)
+    for place in program:
+        made = place.operation.created
+        if made is not None and made.kind is ObjectKind.SMEM_POOL:
+            owns = not made.arguments and not made.keywords
+            layout = _layout(made, concerned.get(made, [])) if owns else None
             if layout is not None:
                 yield layout
 
@@ -72,10 +79,6 @@ def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout | None:
     commit: Operation | None = None
     for place in program:
         operation = place.operation
-        if operation.op is Op.OPAQUE and operation.name == "half-typed":
-            return None
-        if not _concerns(operation, pool):
-            continue
         if place.loops or place.is_chosen or not operation.complete:
             return None
         if operation.op is Op.POOL_COMMIT:
@@ -96,11 +99,13 @@ def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout | None:
     return PoolLayout(pool, tuple(allocations), commit)
 
 
-def _concerns(operation: Operation, pool: KernelObject) -> bool:
-    if operation.receiver == pool:
-        return True
+def _pools_of(operation: Operation) -> set[KernelObject]:
+    """Return the pools that an operation is about: its own, and those that it is given."""
     given = (*operation.arguments, *(value for _, value in operation.keywords))
-    return any(target == pool for value in given for target in objects_in(value))
+    named = {target for value in given for target in objects_in(value)}
+    if operation.receiver is not None:
+        named.add(operation.receiver)
+    return {target for target in named if target.kind is ObjectKind.SMEM_POOL}
 
 
 def _needs(operation: Operation) -> tuple[int, int] | None:
