@@ -12,15 +12,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_PLAIN = frozenset({bool, int, float, str})
+
 
 def encode(value: object) -> Any:
     """Turn a wire dataclass, and all it holds, into JSON values."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         return value.value
-    if dataclasses.is_dataclass(value):
-        return {
-            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+    kind: Any = type(value)
+    names = _names(kind)
+    if names is not None:
+        return {name: encode(getattr(value, name)) for name in names}
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
@@ -36,6 +40,14 @@ def decode(kind: type[T], data: object) -> T:
     """
     result: T = _decode(kind, data)
     return result
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields; None for what is no dataclass."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 @cache

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
+import linecache
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,35 +18,80 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 def quicken() -> None:
     """Change the functions in this process, which is one build's or a worker's own."""
-    inspect.stack = _stack_of_the_user
+    _quicken_stack()
     _quicken_inline()
 
 
-def _stack_of_the_user(context: int = 1) -> list[inspect.FrameInfo]:
-    """Do what `inspect.stack` does, up to the worker's own frames.
+class LazyFrame:
+    """What `inspect.FrameInfo` is, with the parts that cost time worked out when they are read.
 
-    TVM asks for the stack at each barrier and pool it meets, and `inspect` reads the source of
-    every frame for it.
+    Line and position are those of the moment it was made.
     """
-    frames: list[inspect.FrameInfo] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_worker_frame(frame):
-        frames.append(_frame_info(frame, context))
-        frame = frame.f_back
-    return frames
+
+    def __init__(self, frame: FrameType, context: int) -> None:
+        self.frame = frame
+        self.filename = frame.f_code.co_filename
+        self.lineno = frame.f_lineno
+        self.function = frame.f_code.co_name
+        self._instruction = frame.f_lasti
+        self._context = context
+
+    @cached_property
+    def positions(self) -> Any:
+        """The columns of the running expression; None before Python 3.11."""
+        table = getattr(self.frame.f_code, "co_positions", None)
+        if table is None:
+            return None
+        found = next(itertools.islice(table(), self._instruction // 2, None), None)
+        make = getattr(importlib.import_module("dis"), "Positions")  # noqa: B009
+        return None if found is None else make(*found)
+
+    @property
+    def code_context(self) -> list[str] | None:
+        """The lines around the running one; None where there is no source."""
+        return self._around[0]
+
+    @property
+    def index(self) -> int | None:
+        """Which of these is the running one."""
+        return self._around[1]
+
+    @cached_property
+    def _around(self) -> tuple[list[str] | None, int | None]:
+        lines = linecache.getlines(self.filename, self.frame.f_globals)
+        if self._context <= 0 or not lines:
+            return None, None
+        wanted = self.lineno - 1 - self._context // 2
+        start = max(0, min(wanted, len(lines) - self._context))
+        return lines[start : start + self._context], self.lineno - 1 - start
+
+
+def _quicken_stack() -> None:
+    """Give TVM, and nobody else, stacks of lazy frames, up to the worker's own frames.
+
+    It asks for the stack at each barrier and pool it meets, and `inspect` looks the source of every
+    frame up for it.
+    """
+    original = inspect.stack
+
+    def stack(context: int = 1) -> list[Any]:
+        caller = sys._getframe(1)
+        if not str(caller.f_globals.get("__name__", "")).startswith("tvm."):
+            return original(context)[1:]  # without this function's own frame
+        frames = []
+        frame: FrameType | None = caller
+        while frame is not None and not is_worker_frame(frame):
+            frames.append(LazyFrame(frame, context))
+            frame = frame.f_back
+        return frames
+
+    inspect.stack = stack
 
 
 def is_worker_frame(frame: FrameType) -> bool:
     """Tell whether a frame runs code of this package."""
     name = frame.f_globals.get("__name__", "")
     return isinstance(name, str) and name.startswith(_PACKAGE + ".")
-
-
-def _frame_info(frame: FrameType, context: int) -> inspect.FrameInfo:
-    known = inspect.getframeinfo(frame, context)
-    positions = getattr(known, "positions", None)  # since Python 3.11
-    extra: dict[str, Any] = {} if positions is None else {"positions": positions}
-    return inspect.FrameInfo(frame, *known, **extra)
 
 
 def _quicken_inline() -> None:
