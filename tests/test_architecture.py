@@ -22,7 +22,7 @@ LAYERS = {
     "worker": set(),
 }
 PURE = ("model", "syntax", "threads", "rules")
-READ_SYNTAX = ("compile/builders.py", "compile/closure.py")
+READ_SYNTAX = ("compile/builders.py", "compile/closure.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
 

@@ -18,6 +18,7 @@ from tirx_lens.worker.messages import (
     Severity,
     SourceFile,
     Stage,
+    Via,
 )
 
 REQUEST = BuildRequest(
@@ -26,6 +27,8 @@ REQUEST = BuildRequest(
     ("/w",),
     builder="build",
     args={"M": 1024, "scale": 0.5, "fast": True, "mode": "wide", "extra": None},
+    config="wide",
+    source_map=False,
     limits=Limits(2.5, 1 << 30),
 )
 RESULT = BuildResult(
@@ -37,9 +40,10 @@ RESULT = BuildResult(
             "// 量",
             "0.27.0",
             "sm_100a",
-            (MapEntry(3, (Frame("/w/k.py", 7, 9),), "span"),),
+            (MapEntry(3, (Frame("/w/k.py", 7, 9),), Via.STATEMENT),),
             Launch((None, 2, 1), (128, 1, 1), (1, 1, 1)),
             Resources(1024, None),
+            "wide",
         ),
     ),
     (BuildDiagnostic(Severity.WARNING, Stage.PARSE, "m", "d", "/w/k.py", 1, 2),),

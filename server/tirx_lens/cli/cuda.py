@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an argument of the builder; wins over the comment `# tirx-lens: args ...`",
     )
     parser.add_argument(
+        "--config",
+        metavar="LABEL",
+        help="which of CONFIGS to call a registered kernel's get_kernel with (default: the first)",
+    )
+    parser.add_argument(
         "--interpreter",
         metavar="PYTHON",
         default=sys.executable,
@@ -120,6 +125,8 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
             text,
             builder,
             arguments=_meant_for(builder, given, alone=len(chosen) == 1),
+            config=arguments.config,
+            source_map=arguments.output_format == "json",
             arch=arguments.arch,
             limits=Limits(arguments.time_limit),
             workspace=(Path.cwd(),),

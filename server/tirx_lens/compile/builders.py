@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from tirx_lens.compile.registered import REGISTERED_BUILDER, read_registration
 from tirx_lens.syntax.arguments import parse_arguments
 from tirx_lens.syntax.tree import children_of, field_of, parse, text_of, walk
 
@@ -63,9 +64,18 @@ class Builder:
     kernel_names: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     arguments: Mapping[str, Scalar] = field(default_factory=dict)
+    is_registered: bool = False
+    """Whether it is the `get_kernel` of a module with `KERNEL_META` and `CONFIGS`."""
+    configs: tuple[str, ...] = ()
+    """Labels of `CONFIGS` that the text shows; more may be made when the module runs."""
 
     def missing(self, given: Mapping[str, Scalar]) -> tuple[str, ...]:
-        """Return the parameters that neither `given`, nor the comment, nor a default names."""
+        """Return the parameters that neither `given`, nor the comment, nor a default names.
+
+        Those of a registered kernel come from its configuration.
+        """
+        if self.is_registered:
+            return ()
         return tuple(
             parameter.name
             for parameter in self.parameters
@@ -80,7 +90,7 @@ def find_builders(text: str) -> tuple[Builder, ...]:
     return tuple(
         builder
         for builder in _functions(text)
-        if builder.kernel_names or builder.kind is not BuilderKind.FUNCTION
+        if builder.kernel_names or builder.is_registered or builder.kind is not BuilderKind.FUNCTION
     )
 
 
@@ -94,6 +104,7 @@ def _functions(text: str) -> Iterator[Builder]:
     root = parse(data).root_node
     lines = data.decode("utf-8").split("\n")
     tvm_names = frozenset(_names_from_tvm(root))
+    registration = read_registration(root)
     for definition in walk(root, _DEFINITIONS):
         name = field_of(definition, "name")
         if name is None or not _at_module_level(definition):
@@ -102,6 +113,7 @@ def _functions(text: str) -> Iterator[Builder]:
         whole = outer if outer is not None and outer.type == "decorated_definition" else definition
         comment_line, arguments = _arguments_above(lines, whole.start_point.row)
         kind = _kernel_kind(definition, tvm_names) or BuilderKind.FUNCTION
+        is_registered = registration is not None and text_of(name) == REGISTERED_BUILDER
         yield Builder(
             name=text_of(name),
             kind=kind,
@@ -111,6 +123,8 @@ def _functions(text: str) -> Iterator[Builder]:
             kernel_names=tuple(_kernel_names(definition, kind, tvm_names)),
             parameters=tuple(_parameters(definition, kind)),
             arguments=arguments,
+            is_registered=is_registered,
+            configs=registration.labels if registration and is_registered else (),
         )
 
 

@@ -22,6 +22,8 @@ def prepare(
     builder: Builder | str,
     *,
     arguments: Mapping[str, Scalar] | None = None,
+    config: str | None = None,
+    source_map: bool = True,
     arch: str = DEFAULT_ARCH,
     limits: Limits | None = None,
     workspace: Sequence[Path] = (),
@@ -29,8 +31,9 @@ def prepare(
 ) -> BuildRequest:
     """Make the request for one builder; a name stands for one that the text does not show.
 
-    `arguments` win over those of the comment above the builder. Reads the workspace's modules that
-    the file imports from disk.
+    `arguments` win over those of the comment above the builder, and these over the configuration
+    of a registered kernel, the one with the label `config` or the first. Reads the workspace's
+    modules that the file imports from disk.
     """
     closure = closure_of(path, text, workspace=workspace, open_texts=open_texts)
     known = isinstance(builder, Builder)
@@ -45,6 +48,8 @@ def prepare(
         builder=None if at_module_level and known else name,
         kernel=name if at_module_level else None,
         args=given,
+        config=config,
+        source_map=source_map,
         arch=arch,
         limits=limits or Limits(),
     )

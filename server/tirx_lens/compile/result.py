@@ -16,6 +16,7 @@ from tirx_lens.worker.messages import (
     Resources,
     Severity,
     Stage,
+    Via,
 )
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Resources",
     "Severity",
     "Stage",
+    "Via",
     "results_to_json",
 ]
 

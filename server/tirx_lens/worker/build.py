@@ -10,6 +10,7 @@ from .failures import BuildError, diagnose, short_name
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
 from .module import import_entry
 from .quicken import quicken
+from .source_map import SourceMapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,14 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
             )
         )
     quicken()
+    mapper = SourceMapper(tree, wanted=request.source_map)
+    with mapper.recording():
+        return _build(request, tree, progress, mapper)
+
+
+def _build(
+    request: BuildRequest, tree: SourceTree, progress: Callable[[str], None], mapper: SourceMapper
+) -> BuildResult:
     entry = short_name(request.entry)
     progress(f"importing {entry}")
     try:
@@ -48,10 +57,10 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
     for kernel in kernels:
         progress(f"compiling {kernel.name}")
         try:
-            results.append(compile_kernel(kernel, request, tree))
+            results.append(compile_kernel(kernel, request, tree, mapper))
         except BuildError as failure:
             diagnostics.append(failure.diagnostic)
-    return BuildResult(tuple(results), tuple(diagnostics))
+    return BuildResult(tuple(results), (*diagnostics, *mapper.notes))
 
 
 def _failed(diagnostic: BuildDiagnostic) -> BuildResult:

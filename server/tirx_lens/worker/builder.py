@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .failures import BuildError, Place, definition_line, diagnose, short_name
 from .messages import BuildDiagnostic, Severity, Stage
+from .registered import Config, UnknownConfigError, config_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function of TVM's (`tvm.tirx.PrimFunc`), and the name its author gave it."""
+    """A function of TVM's (`tvm.tirx.PrimFunc`), and the name its author gave it.
+
+    `arguments` are what its builder was called with, and `config` the label they have as a whole.
+    """
 
     name: str
     function: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    config: str | None = None
 
 
 def find_kernels(module: ModuleType, request: BuildRequest, tree: SourceTree) -> tuple[Kernel, ...]:
@@ -71,13 +77,23 @@ class _Finder:
                 Place(self._request.entry, 1),
             )
         place = self._place_of(builder)
-        arguments, rest = self._arguments(builder, name, place)
+        config = self._config(name, place)
+        arguments, rest = self._arguments(builder, name, place, config)
         try:
             value = builder(**arguments)
         except BaseException as error:
             doing = f"{name}({_spelled(arguments)})"
             raise BuildError(diagnose(error, Stage.BUILDER, doing, self._tree)) from error
-        return self._kernels_of(value, name, place, rest)
+        kernels = self._kernels_of(value, name, place, rest)
+        if config is None:
+            return kernels
+        return tuple(replace(item, arguments=arguments, config=config.label) for item in kernels)
+
+    def _config(self, name: str, place: Place | None) -> Config | None:
+        try:
+            return config_of(self._module, name, self._request.config)
+        except UnknownConfigError as error:
+            raise self._failure(str(error), place) from error
 
     def _named(self, name: str) -> Any:
         value = self._module
@@ -91,13 +107,14 @@ class _Finder:
         return value
 
     def _arguments(
-        self, builder: Any, name: str, place: Place | None
+        self, builder: Any, name: str, place: Place | None, config: Config | None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Split the arguments into those of the builder and those left for a `T.jit` kernel."""
+        given: dict[str, Any] = {**(config.parameters if config else {}), **self._request.args}
         try:
             parameters = inspect.signature(builder).parameters
         except (TypeError, ValueError):  # a callable that tells nothing takes what it is given
-            return dict(self._request.args), {}
+            return given, {}
         keywords = [
             parameter.name
             for parameter in parameters.values()
@@ -108,16 +125,16 @@ class _Finder:
             for parameter in parameters.values()
             if parameter.default is parameter.empty
             and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            and parameter.name not in self._request.args
+            and parameter.name not in given
         ]
         if missing:
             raise self._missing(name, missing, place)
         if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            return dict(self._request.args), {}
-        given = self._request.args
+            return given, {}
         return (
             {key: value for key, value in given.items() if key in keywords},
-            {key: value for key, value in given.items() if key not in keywords},
+            # A configuration also has what data is made of and compared with.
+            {key: value for key, value in self._request.args.items() if key not in keywords},
         )
 
     def _kernels_of(
@@ -170,7 +187,8 @@ class _Finder:
             value = tuple(value.values())
         if isinstance(value, (tuple, list)):
             return [kernel for item in value for kernel in self._unpack(item, name)]
-        return []
+        function = getattr(value, "func", None)  # what a tracing library wraps a function in
+        return self._unpack(function, name) if isinstance(function, self._prim_func) else []
 
     def _place_of(self, function: Any) -> Place | None:
         """Return the `def` line of a builder of the user's."""

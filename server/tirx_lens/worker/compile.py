@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 from .dispatch import DispatchWatch
 from .failures import BuildError, HostOnlyError, Place, definition_of, diagnose
 from .geometry import LaunchWatch, launch_of, resources_of
-from .messages import KernelResult, Stage
+from .messages import Frame, KernelResult, Stage
 
 if TYPE_CHECKING:
     from .builder import Kernel
-    from .messages import BuildRequest
+    from .messages import BuildRequest, Scalar
+    from .source_map import SourceMapper
     from .sources import SourceTree
 
 
-def compile_kernel(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> KernelResult:
-    """Lower one kernel and print its CUDA. Raises BuildError."""
+def compile_kernel(
+    kernel: Kernel, request: BuildRequest, tree: SourceTree, mapper: SourceMapper
+) -> KernelResult:
+    """Lower one kernel and print its CUDA. Raises BuildError.
+
+    Where no source map could be made of it, `mapper` has a note of that.
+    """
     launches, dispatches = LaunchWatch(), DispatchWatch(tree)
     try:
-        with launches.watching(), dispatches.watching():
+        with launches.watching(), dispatches.watching(), mapper.compiling():
             cuda = _lower(kernel, request)
     except BaseException as error:
         diagnostic = diagnose(
@@ -30,16 +36,24 @@ def compile_kernel(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> K
             diagnostic = dispatches.explain(diagnostic)
         raise BuildError(diagnostic) from error
     extents = launches.extents()
+    place = _place_of(kernel, request, tree)
     return KernelResult(
         name=kernel.name,
         builder=request.builder,
-        args=dict(request.args),
+        args={name: _plain(value) for name, value in (kernel.arguments or request.args).items()},
         cuda=cuda,
         tvm_version=importlib.import_module("tvm").__version__,
         target=request.arch,
+        map=mapper.map_of(kernel.name, cuda, Frame(place.file, place.line, place.line)),
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
+        config=kernel.config,
     )
+
+
+def _plain(value: Any) -> Scalar:
+    """Return an argument as it can be sent: what is no literal, as Python would show it."""
+    return value if value is None or type(value) in (bool, int, float, str) else repr(value)
 
 
 def _place_of(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> Place:

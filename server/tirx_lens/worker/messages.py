@@ -15,6 +15,8 @@ class Severity(Enum):
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
+    """The kernel was built; something that goes with it is missing."""
 
 
 class Stage(Enum):
@@ -30,6 +32,8 @@ class Stage(Enum):
     """TVM reading the TVMScript of the kernel."""
     COMPILE = "compile"
     """TVM lowering the function and printing its CUDA."""
+    SOURCE_MAP = "source map"
+    """Telling which lines of Python the CUDA came from."""
     LIMIT = "limit"
     """A limit on time, memory or output."""
     WORKER = "worker"
@@ -61,6 +65,9 @@ class BuildRequest:
     `entry` names the file of `files` that holds the kernel; `search_paths` are the absolute
     directories its imports are looked up in. With a `builder` that function (or `T.jit` kernel) is
     called with `args`; without one the module-level kernel `kernel` is compiled, or all of them.
+
+    In a registered kernel's module (see `registered`) the builder is called with the configuration
+    that has the label `config`, the first without one; `args` change or add to it.
     """
 
     entry: str
@@ -69,6 +76,9 @@ class BuildRequest:
     builder: str | None = None
     kernel: str | None = None
     args: Mapping[str, Scalar] = field(default_factory=dict)
+    config: str | None = None
+    source_map: bool = True
+    """Whether the kernels are to carry their source maps. The CUDA is the same with and without."""
     arch: str = "sm_100a"
     limits: Limits = Limits()
 
@@ -99,13 +109,38 @@ class BuildDiagnostic:
     frames: tuple[Frame, ...] = ()
 
 
+class Via(Enum):
+    """How it is known which Python a CUDA line came from."""
+
+    STATEMENT = "statement"
+    """The statement that printed the line carries this place through every pass."""
+    DEFINITION = "definition"
+    """The kernel's signature and its closing brace: the function itself."""
+    SHARED = "shared"
+    """A value that TVM computes once for several statements: the place of the first of them."""
+    INSIDE = "inside"
+    """A guard or loop of the compiler's own: told from the statements inside it."""
+    NEXT = "next"
+    """A statement of the compiler's own: the place of the next one."""
+    ENCLOSING = "enclosing"
+    """A statement of the compiler's own: the place of what is around it."""
+
+    @property
+    def is_guess(self) -> bool:
+        """Tell whether the place is that of a neighbour, not of the line itself."""
+        return self not in (Via.STATEMENT, Via.DEFINITION)
+
+
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """The Python that one CUDA line came from, outermost call first; `via` says how it is known."""
+    """The Python that one CUDA line came from, outermost call first; never without a frame.
+
+    A frame covers a whole statement; of a compound one, its header.
+    """
 
     cuda_line: int
     frames: tuple[Frame, ...]
-    via: str
+    via: Via
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +162,10 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """One kernel and the CUDA it became. `map` is empty where no source map was made."""
+    """One kernel and the CUDA it became. `map` is empty where no source map was made.
+
+    A diagnostic then says why.
+    """
 
     name: str
     builder: str | None
@@ -138,6 +176,8 @@ class KernelResult:
     map: tuple[MapEntry, ...] = ()
     launch: Launch | None = None
     resources: Resources = Resources()
+    config: str | None = None
+    """The label of the configuration that a registered kernel was built in."""
 
 
 @dataclass(frozen=True, slots=True)
