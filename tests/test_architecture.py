@@ -17,11 +17,12 @@ LAYERS = {
     "syntax": {"model"},
     "threads": {"model"},
     "rules": {"model", "threads", "syntax"},
+    "cuda": {"model", "threads", "syntax"},
     "report": {"model", "rules"},
     "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules")
+PURE = ("model", "syntax", "threads", "rules", "cuda")
 READ_SYNTAX = ("compile/builders.py", "compile/closure.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
@@ -54,7 +55,7 @@ def test_imports_keep_to_the_layers(path: Path) -> None:
         if top in ("tvm", "tvm_tirx"):
             assert layer == "worker", f"{module}: only worker/ imports TVM"
         if top in ("tree_sitter", "tree_sitter_python"):
-            assert layer == "syntax" or named(path) in READ_SYNTAX
+            assert layer in ("syntax", "cuda") or named(path) in READ_SYNTAX
         if top == "tirx_lens" and layer in LAYERS:
             allowed = {layer, *LAYERS[layer]}
             assert rest.partition(".")[0] in allowed or not rest, f"{layer} imports {module}"

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,15 @@ def builds_026(tvm_026_python: str) -> dict[str, Build]:
     requests = [Request(f"v0_26/{path.name}") for path in sorted(KERNELS.glob("v0_26/*.py"))]
     built = build_all(tvm_026_python, requests)
     return {Path(request.file).name: build for request, build in zip(requests, built, strict=True)}
+
+
+@pytest.fixture(scope="session")
+def builds_broken() -> dict[str, Build]:
+    """Every kernel of kernels/broken that TVM takes, by file name."""
+    names = [
+        path.name
+        for path in sorted(KERNELS.glob("broken/*.py"))
+        if tomllib.loads(path.with_suffix(".toml").read_text("utf-8")).get("tvm_builds_it", True)
+    ]
+    built = build_all(sys.executable, [Request(f"broken/{name}") for name in names])
+    return dict(zip(names, built, strict=True))
