@@ -1,6 +1,9 @@
 /** The extension's entry: makes the parts and connects them to VS Code's events. */
 import * as vscode from "vscode";
+import { Architecture } from "./cuda/architecture";
 import { CudaGenerator } from "./cuda/generate";
+import { CudaLanguage } from "./cuda/language";
+import { LinkedCursor } from "./cuda/linkedCursor";
 import { Views } from "./cuda/views";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
@@ -21,7 +24,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const supervisor = new Supervisor(context, channels, item);
   running = supervisor;
   const views = new Views();
-  const cuda = new CudaGenerator(supervisor, views, context.workspaceState, channels.extension);
+  const architecture = new Architecture(context.workspaceState);
+  const cuda = new CudaGenerator(supervisor, views, context.workspaceState, architecture, channels.extension);
   const { registerCommand } = vscode.commands;
 
   context.subscriptions.push(
@@ -30,8 +34,16 @@ export function activate(context: vscode.ExtensionContext): void {
     item,
     views,
     cuda,
+    new CudaLanguage(views),
+    new LinkedCursor(views),
     trackTirxFiles(),
     registerCommand("tirx-lens.showGeneratedCuda", () => cuda.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.chooseArchitecture", async () => {
+      if (await architecture.choose()) {
+        await cuda.refreshAll();
+      }
+    }),
     registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
     registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
     registerCommand("tirx-lens.showServerLogs", () => channels.server.show()),

@@ -14,6 +14,7 @@ export interface InitializationOptions {
     readonly arch: string;
     /** Seconds. */
     readonly timeLimit: number;
+    readonly buildOnSave: boolean;
     readonly select: readonly string[];
     readonly ignore: readonly string[];
     readonly enable: boolean;
@@ -32,6 +33,8 @@ export interface CudaParams {
   readonly position?: Position;
   readonly builder?: string;
   readonly arguments?: Arguments;
+  /** The architecture to build for, where it is not that of the settings. */
+  readonly arch?: string;
   /** Under which the server reports what the build is doing. */
   readonly workDoneToken?: string;
 }
@@ -42,10 +45,64 @@ export interface Parameter {
   readonly default?: string;
 }
 
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** A statement in the user's sources, or the header of a compound one; lines count from 0. */
+export interface Frame {
+  readonly uri: string;
+  readonly line: number;
+  readonly endLine: number;
+}
+
+/** The Python that one line of CUDA came from, outermost call first. */
+export interface Link {
+  readonly line: number;
+  readonly frames: readonly Frame[];
+  readonly via: string;
+  /** The place is that of a neighbour, not of the line itself. */
+  readonly guessed: boolean;
+}
+
+/** An entry of the outline of a CUDA text. */
+export interface Mark {
+  readonly kind: "kernel" | "role" | "loop" | "operation";
+  readonly title: string;
+  readonly detail: string;
+  readonly range: Range;
+  readonly children: readonly Mark[];
+}
+
+/** A device function that generated code calls, and the PTX it wraps. */
+export interface Helper {
+  readonly name: string;
+  readonly ptx: string;
+}
+
+/** What is wrong in a CUDA text. */
+export interface CudaFinding {
+  readonly code: string;
+  readonly url: string;
+  readonly severity: "error" | "warning" | "information" | "hint";
+  readonly message: string;
+  readonly range: Range;
+  readonly related: readonly { readonly range: Range; readonly message: string }[];
+}
+
 export interface Cuda {
   readonly kind: "cuda";
   readonly title: string;
   readonly text: string;
+  readonly map: readonly Link[];
+  /** The line on which the first kernel begins. */
+  readonly preambleLine: number;
+  readonly outline: readonly Mark[];
+  readonly helpers: readonly Helper[];
+  readonly findings: readonly CudaFinding[];
+  /** What is missing, each in a sentence: a line map that could not be made. */
+  readonly notes: readonly string[];
   readonly kernel: string;
   readonly builder: string;
   readonly arguments: Arguments;

@@ -21,6 +21,7 @@ export interface Settings {
   readonly arch: string;
   /** Seconds. */
   readonly timeLimit: number;
+  readonly buildOnSave: boolean;
 }
 
 /** What the server is started with. The other settings take effect without a restart. */
@@ -62,6 +63,7 @@ export function readSettings(): Settings {
     ignore: list("ignore"),
     arch: configuration.get("build.arch", "sm_100a"),
     timeLimit: configuration.get("build.timeLimit", 120),
+    buildOnSave: configuration.get("build.onSave", false),
   };
 }
 

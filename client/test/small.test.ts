@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kernelLine } from "../src/cuda/text";
 import { Crashes } from "../src/server/crashes";
 import { isSentAsMessage, parseLogLine } from "../src/server/log";
 import { importsTirx } from "../src/ui/imports";
@@ -54,15 +53,3 @@ for (const text of [
 for (const text of ["import tvm", "# from tvm.script import tirx", "import os # tvm tirx", "x = 'import tvm.tirx'"]) {
   test(`not a TIRx file: ${text}`, () => assert.ok(!importsTirx(text)));
 }
-
-test("the kernel is found behind its helpers and its own declaration", () => {
-  const text = [
-    "#include <cstdint>",
-    'extern "C" __global__ void __launch_bounds__(128) gemm(half* A);',
-    "__device__ void helper() {}",
-    'extern "C" __global__ void __launch_bounds__(128) gemm(half* A) {',
-    "}",
-  ].join("\n");
-  assert.equal(kernelLine(text), 3);
-  assert.equal(kernelLine("// nothing"), 0);
-});

@@ -7,7 +7,8 @@ import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed }
 import type { Supervisor } from "../server/supervisor";
 import { command, notify, openMachineSettings, show, type Button } from "../ui/notify";
 import { askArguments, askBuilder } from "./ask";
-import { viewUri, type View, type Views } from "./views";
+import type { Architecture } from "./architecture";
+import { previousUri, viewUri, type View, type Views } from "./views";
 
 type Progress = vscode.Progress<{ readonly message: string }>;
 
@@ -21,6 +22,7 @@ export class CudaGenerator implements vscode.Disposable {
     readonly supervisor: Supervisor,
     readonly views: Views,
     readonly memory: vscode.Memento,
+    readonly architecture: Architecture,
     readonly log: vscode.LogOutputChannel,
   ) {}
 
@@ -106,8 +108,9 @@ export class CudaGenerator implements vscode.Disposable {
   async #take(view: View, result: CudaResult): Promise<void> {
     if (result.kind === "cuda") {
       // The name tells the arguments, which the source may have changed.
-      const uri = viewUri(view.source, result.builder, result.title);
-      const next = { ...view, uri, text: result.text, stale: undefined };
+      const uri = viewUri(view.source, result.builder, this.#title(result));
+      const previous = result.text === view.cuda.text ? view.previous : view.cuda.text;
+      const next = { ...view, uri, cuda: result, previous, stale: undefined };
       if (uri.toString() === view.uri.toString()) {
         this.views.put(next);
       } else {
@@ -132,10 +135,39 @@ export class CudaGenerator implements vscode.Disposable {
   }
 
   async #open(source: vscode.Uri, cuda: Cuda, params: CudaParams): Promise<void> {
-    const uri = viewUri(source, cuda.builder, cuda.title);
-    const view = { uri, source, builder: cuda.builder, given: params.arguments, text: cuda.text, stale: undefined };
+    const uri = viewUri(source, cuda.builder, this.#title(cuda));
+    const old = this.views.of(uri);
+    const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
+    const view = { uri, source, builder: cuda.builder, given: params.arguments, cuda, previous, stale: undefined };
     this.views.put(view);
     await this.views.reveal(view);
+    for (const note of cuda.notes) {
+      this.log.warn(note);
+    }
+  }
+
+  /** Builder and arguments; the architecture too, where it is not that of the settings. */
+  #title(cuda: Cuda): string {
+    return this.architecture.chosen === undefined ? cuda.title : `${cuda.title} ${cuda.target}`;
+  }
+
+  /** Show what the newest build of the active CUDA, or of the active source's, has changed. */
+  async compareWithPrevious(editor: vscode.TextEditor | undefined): Promise<void> {
+    const uri = editor?.document.uri;
+    const view = uri === undefined ? undefined : (this.views.of(uri) ?? this.views.openViewsOf(uri)[0]);
+    if (view === undefined) {
+      await show("information", "Show the generated CUDA of a kernel first; it is compared after its next build.");
+    } else if (view.previous === undefined) {
+      await show("information", `The CUDA of ${view.builder} has not changed since it was first shown.`);
+    } else {
+      const name = path.posix.basename(view.uri.path);
+      await vscode.commands.executeCommand("vscode.diff", previousUri(view.uri), view.uri, `${name}: previous build ↔ now`);
+    }
+  }
+
+  /** Build all open views again, for another architecture say. */
+  async refreshAll(): Promise<void> {
+    await Promise.all(this.views.open().map((view) => this.#refreshView(view)));
   }
 
   #buildWithProgress(name: string, params: CudaParams): Thenable<CudaResult | undefined> {
@@ -164,7 +196,9 @@ export class CudaGenerator implements vscode.Disposable {
       }
     });
     try {
-      return await session.client.sendRequest(cudaRequest, { ...params, workDoneToken }, token);
+      const arch = this.architecture.chosen;
+      const asked = { ...params, ...(arch === undefined ? {} : { arch }), workDoneToken };
+      return await session.client.sendRequest(cudaRequest, asked, token);
     } catch (error) {
       if (token.isCancellationRequested) {
         return undefined;

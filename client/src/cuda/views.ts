@@ -1,10 +1,10 @@
 /** The read-only documents that show CUDA, and whether each is that of its source as saved. */
 import * as path from "node:path";
 import * as vscode from "vscode";
-import type { Arguments } from "../protocol";
-import { kernelLine } from "./text";
+import type { Arguments, Cuda } from "../protocol";
 
 export const SCHEME = "tirx-cuda";
+const PREVIOUS = "previous";
 
 /** One CUDA text, with what it takes to build it again. */
 export interface View {
@@ -13,7 +13,9 @@ export interface View {
   readonly builder: string;
   /** What the user typed; undefined where the source itself gives the arguments. */
   readonly given: Arguments | undefined;
-  readonly text: string;
+  readonly cuda: Cuda;
+  /** The text of the build before, where it was another one. */
+  readonly previous: string | undefined;
   /** Why the text is older than its source, or undefined where it is not. */
   readonly stale: string | undefined;
 }
@@ -27,6 +29,11 @@ export function viewUri(source: vscode.Uri, builder: string, title: string): vsc
   const name = title.replace(/[\\/]/g, "-");
   const query = new URLSearchParams({ source: source.toString(), builder }).toString();
   return vscode.Uri.from({ scheme: SCHEME, path: `/${folder}/${name}.cu`, query });
+}
+
+/** The document that holds the text a view had before its newest build. */
+export function previousUri(uri: vscode.Uri): vscode.Uri {
+  return uri.with({ fragment: PREVIOUS });
 }
 
 export class Views
@@ -50,17 +57,26 @@ export class Views
     );
   }
 
+  /** The view a document shows; undefined for other documents, and for texts of earlier builds. */
+  of(uri: vscode.Uri): View | undefined {
+    return this.#views.get(uri.toString());
+  }
+
+  /** The views that are open in a tab. */
+  open(): readonly View[] {
+    return [...this.#views.values()].filter((view) => columnOf(view.uri) !== undefined);
+  }
+
   /** The views of a source that are open in a tab. */
   openViewsOf(source: vscode.Uri): readonly View[] {
-    return [...this.#views.values()].filter(
-      (view) => view.source.toString() === source.toString() && columnOf(view.uri) !== undefined,
-    );
+    return this.open().filter((view) => view.source.toString() === source.toString());
   }
 
   /** Put a new text, or a new state, in place of the old one. */
   put(view: View): void {
     this.#views.set(view.uri.toString(), view);
     this.#changed.fire(view.uri);
+    this.#changed.fire(previousUri(view.uri));
     this.#decorated.fire(view.uri);
   }
 
@@ -84,9 +100,12 @@ export class Views
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
+    if (uri.fragment === PREVIOUS) {
+      return this.#views.get(uri.with({ fragment: "" }).toString())?.previous ?? "";
+    }
     const view = this.#views.get(uri.toString());
     // A tab that VS Code brought back from an earlier session; nothing is executed unasked.
-    return view?.text ?? '// Run "TIRx Lens: Show Generated CUDA" in the kernel\'s file to see its CUDA here.\n';
+    return view?.cuda.text ?? '// Run "TIRx Lens: Show Generated CUDA" in the kernel\'s file to see its CUDA here.\n';
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
@@ -106,10 +125,22 @@ async function open(view: View, viewColumn: vscode.ViewColumn, toKernel: boolean
   const options = { viewColumn, preview: false, preserveFocus: true };
   const editor = await vscode.window.showTextDocument(document, options);
   if (toKernel) {
-    const start = new vscode.Position(kernelLine(view.text), 0);
+    const start = new vscode.Position(view.cuda.preambleLine, 0);
     editor.selection = new vscode.Selection(start, start);
+    await foldPreamble(editor, viewColumn);
     editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
   }
+}
+
+/** Fold the helpers away. The command works on the editor with the focus, so it goes there and back. */
+async function foldPreamble(editor: vscode.TextEditor, viewColumn: vscode.ViewColumn): Promise<void> {
+  const before = vscode.window.activeTextEditor;
+  if (editor.selection.active.line < 2 || before === undefined || before === editor) {
+    return;
+  }
+  await vscode.window.showTextDocument(editor.document, { viewColumn, preview: false });
+  await vscode.commands.executeCommand("editor.fold", { selectionLines: [0], levels: 1 });
+  await vscode.window.showTextDocument(before.document, before.viewColumn);
 }
 
 function tabOf(uri: vscode.Uri): vscode.Tab | undefined {

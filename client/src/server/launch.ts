@@ -49,6 +49,7 @@ export async function planLaunch(
           interpreter: choice.kernel,
           arch: settings.arch,
           timeLimit: settings.timeLimit,
+          buildOnSave: settings.buildOnSave,
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.request import BuildRequest, Scalar
-    from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult
+    from tirx_lens.compile.result import BuildDiagnostic, BuildResult
     from tirx_lens.lsp.compilers import Compiler
+    from tirx_lens.lsp.cuda_view import CudaView
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
+    from tirx_lens.model.source import Encoding
 
     CompilerFactory = Callable[[Sequence[str]], Compiler]
 
@@ -94,13 +96,41 @@ class CudaService:
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
-            lambda: self._request(document, path, chosen, arguments)
+            lambda: self._request(document, path, chosen, arguments, asked.arch)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
-        return self._reply(result, chosen, document, path)
+        return await self._reply(result, chosen, document, path)
+
+    async def build_saved(self, document: Document) -> None:
+        """Build what of a document can be built as it stands, for what the builds say of it.
+
+        Only in a trusted workspace, and only where the user turned `build.onSave` on.
+        """
+        if not (self.is_trusted and self._server.settings.build_on_save):
+            return
+        path = to_fs_path(document.uri) if document.uri.startswith("file:") else None
+        if path is None:
+            return
+        from tirx_lens.compile.builders import find_builders
+
+        builders = await self._server.background.run(
+            lambda: find_builders(document.source.data.decode("utf-8"))
+        )
+        for builder in builders:
+            if self._server.documents.get(document.uri) is not document:
+                return  # there is a newer text, and it will be built when it is saved
+            if not builder.missing(arguments_for(builder, {})):
+                await self._build(
+                    document, Path(path), CudaParams(document.uri, builder=builder.name)
+                )
 
     def _request(
-        self, document: Document, path: Path, builder: Builder, arguments: Mapping[str, Scalar]
+        self,
+        document: Document,
+        path: Path,
+        builder: Builder,
+        arguments: Mapping[str, Scalar],
+        arch: str | None,
     ) -> BuildRequest:
         from tirx_lens.compile.prepare import DEFAULT_ARCH, prepare
         from tirx_lens.compile.request import Limits
@@ -117,7 +147,7 @@ class CudaService:
             document.source.text,
             builder,
             arguments=arguments,
-            arch=settings.arch or DEFAULT_ARCH,
+            arch=arch or settings.arch or DEFAULT_ARCH,
             limits=Limits(time_seconds=settings.time_limit),
             workspace=[Path(folder) for folder in folders if folder],
             open_texts=open_texts,
@@ -152,17 +182,27 @@ class CudaService:
             self._compiler = self._compilers(command)
         return self._compiler
 
-    def _reply(
+    async def _reply(
         self, result: BuildResult, builder: Builder, document: Document, path: Path
     ) -> CudaReply:
         from tirx_lens.compile.result import Severity
+        from tirx_lens.lsp.build_findings import cuda_findings, error_findings
+        from tirx_lens.lsp.built import Report
+        from tirx_lens.lsp.cuda_view import view_of
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
+        source = document.source
         if errors or not result.kernels:
+            findings = error_findings(errors, path, source)
+            self._server.take_report(document.uri, builder.name, Report(source, findings))
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
             return reply
-        return shown(result.kernels, builder)
+        view = await self._server.background.run(lambda: view_of(result.kernels))
+        links = {entry.cuda_line: entry for entry in view.map}
+        findings = cuda_findings(view.findings, SourceText(view.text), links, path, source)
+        self._server.take_report(document.uri, builder.name, Report(source, findings))
+        return shown(result, builder, view, self._server.documents.encoding)
 
     def _failure(
         self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path
@@ -230,22 +270,22 @@ def needed(builder: Builder) -> NeedArguments:
     )
 
 
-def shown(kernels: Sequence[KernelResult], builder: Builder) -> Cuda:
+def shown(result: BuildResult, builder: Builder, view: CudaView, encoding: Encoding) -> Cuda:
     """Make the reply of the kernels that a builder gave: nearly always one."""
+    kernels = result.kernels
     first = kernels[0]
     written = {name: _written(value) for name, value in first.args.items()}
     title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
-    parts = [kernel.cuda for kernel in kernels]
-    if len(parts) > 1:
-        parts = [f"// kernel {kernel.name}\n{kernel.cuda}" for kernel in kernels]
     return Cuda(
         title=title,
-        text="\n".join(parts),
+        view=view,
+        encoding=encoding,
         kernel=", ".join(kernel.name for kernel in kernels),
         builder=builder.name,
         arguments=written,
         tvm_version=first.tvm_version,
         target=first.target,
+        notes=tuple(diagnostic.message for diagnostic in result.diagnostics),
     )
 
 

@@ -25,9 +25,9 @@ _SEVERITIES = {
 
 
 def to_diagnostic(
-    finding: Finding, index: int, document: Document, encoding: Encoding
+    finding: Finding, index: int | None, document: Document, encoding: Encoding
 ) -> types.Diagnostic:
-    """Translate the `index`th finding of a version of a document.
+    """Translate the `index`th finding of a version of a document, or one that a build gave.
 
     `data` is what leads from the diagnostic back to the finding and so to its fix.
     """
@@ -50,19 +50,23 @@ def to_diagnostic(
             for related in finding.related
         ]
         or None,
-        data={"version": document.version, "finding": index},
+        data={"version": document.version, "finding": index} if index is not None else None,
     )
 
 
 def publication(
-    document: Document, findings: tuple[Finding, ...], encoding: Encoding
+    document: Document,
+    findings: tuple[Finding, ...],
+    encoding: Encoding,
+    built: tuple[Finding, ...] = (),
 ) -> types.PublishDiagnosticsParams:
-    """Make the publication of all findings of one version of a document."""
+    """Make the publication of all findings of one version of a document, then what builds said."""
     return types.PublishDiagnosticsParams(
         uri=document.uri,
         version=document.version,
         diagnostics=[
             to_diagnostic(finding, index, document, encoding)
             for index, finding in enumerate(findings)
-        ],
+        ]
+        + [to_diagnostic(finding, None, document, encoding) for finding in built],
     )

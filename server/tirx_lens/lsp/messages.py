@@ -11,6 +11,9 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tirx_lens.lsp.cuda_view import CudaView
+    from tirx_lens.model.source import Encoding
+
 CUDA = "tirxLens/cuda"
 """Request: the CUDA that a kernel of an open document becomes."""
 
@@ -41,13 +44,17 @@ class RawRequest:
 
 @dataclass(frozen=True, slots=True)
 class CudaParams:
-    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name."""
+    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
+
+    `arch` is the architecture to build for, where it is not that of the settings.
+    """
 
     uri: str
     line: int | None = None
     column: int | None = None
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    arch: str | None = None
     work_done_token: str | int | None = None
 
     @classmethod
@@ -71,9 +78,12 @@ class CudaParams:
             if not isinstance(value, (str, int, float, bool)):
                 raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
             written[name] = value if isinstance(value, str) else repr(value)
+        arch = _at(params, "arch")
+        if arch is not None and not isinstance(arch, str):
+            raise MalformedMessageError("arch must be a string")
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        return cls(uri, line, column, builder, written, token)
+        return cls(uri, line, column, builder, written, arch or None, token)
 
 
 def _at(value: object, key: str) -> Any:
@@ -82,28 +92,33 @@ def _at(value: object, key: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Cuda:
-    """The CUDA of one kernel. `map` is empty until builds carry line maps."""
+    """The CUDA of one builder's kernels, and what an editor shows with it.
+
+    `notes` are sentences on what is missing.
+    """
 
     title: str
-    text: str
+    view: CudaView
+    encoding: Encoding
     kernel: str
     builder: str
     arguments: Mapping[str, str]
     tvm_version: str
     target: str
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
         return {
             "kind": "cuda",
             "title": self.title,
-            "text": self.text,
             "kernel": self.kernel,
             "builder": self.builder,
             "arguments": dict(self.arguments),
             "tvmVersion": self.tvm_version,
             "target": self.target,
-            "map": [],
+            "notes": list(self.notes),
+            **self.view.to_json(self.encoding),
         }
 
 

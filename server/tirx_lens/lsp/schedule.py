@@ -74,6 +74,10 @@ class Schedule:
             await asyncio.shield(task)
         return self._done.get(uri)
 
+    def done(self, uri: str) -> Analysed | None:
+        """Return the analysis of the newest version if there is one already."""
+        return self._done.get(uri)
+
     def close(self) -> None:
         """Stop following documents. A running analysis ends by itself, undelivered."""
         self._newest.clear()

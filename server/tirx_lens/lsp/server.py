@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 from tirx_lens import __version__
 from tirx_lens.lsp import actions, edits, messages, protocol
 from tirx_lens.lsp.background import Background
+from tirx_lens.lsp.built import Report, Reports
 from tirx_lens.lsp.compilers import local_compiler
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
@@ -57,6 +58,7 @@ class LensServer(LanguageServer):
         self.background = Background()
         self.schedule = Schedule(self._analyser_of_selected, self.background, self._publish)
         self.cuda = CudaService(self, compilers)
+        self.reports = Reports()
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -113,6 +115,7 @@ class LensServer(LanguageServer):
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
+        self.reports.forget(document.uri if document else uri)
         if document is not None and document.is_python:
             self._shown.pop(document.uri, None)
             self.text_document_publish_diagnostics(
@@ -143,6 +146,16 @@ class LensServer(LanguageServer):
             return action
         text = await self._fixed_text(document)
         return actions.fix_all(action, document, text, self.client)
+
+    def take_report(self, uri: str, builder: str, report: Report) -> None:
+        """Show what a build said of a document, beside what the rules find."""
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        self.reports.put(document.uri, builder, report)
+        analysed = self.schedule.done(document.uri)
+        if analysed is not None:
+            self._publish(analysed)  # else the analysis under way will
 
     def notify_status(self, status: messages.Status) -> None:
         """Tell the client what the server is doing."""
@@ -184,12 +197,13 @@ class LensServer(LanguageServer):
 
     def _publish(self, analysed: Analysed) -> None:
         document, findings = analysed.document, analysed.findings
+        built = self.reports.on(document.uri, document.source, findings)
         shown = self._shown.get(document.uri)
-        if shown == 0 and not findings and not mentions_tirx(document.source):
+        if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
-        self._shown[document.uri] = len(findings)
+        self._shown[document.uri] = len(findings) + len(built)
         self.text_document_publish_diagnostics(
-            publication(document, findings, self.documents.encoding)
+            publication(document, findings, self.documents.encoding, built)
         )
 
     async def _end_with(self, process_id: int) -> None:
@@ -236,6 +250,9 @@ def create_server(
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
         look_at_newest(params.text_document.uri)
+        document = server.documents.get(params.text_document.uri)
+        if document is not None and document.is_python and mentions_tirx(document.source):
+            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:

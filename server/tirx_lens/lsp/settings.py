@@ -23,6 +23,7 @@ class Settings:
     interpreter: tuple[str, ...] = ()
     arch: str | None = None
     time_limit: float = 120.0
+    build_on_save: bool = False
     select: tuple[str, ...] = ("TX",)
     ignore: tuple[str, ...] = ()
     enable: bool = True
@@ -125,6 +126,7 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "interpreter": ("interpreter", _argv),
     "arch": ("arch", _name),
     "timeLimit": ("time_limit", _seconds),
+    "buildOnSave": ("build_on_save", _switch),
     "select": ("select", _codes),
     "ignore": ("ignore", _codes),
     "enable": ("enable", _switch),

@@ -1,0 +1,92 @@
+"""From what a build says to findings in the document that was built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tirx_lens.compile.result import BuildDiagnostic, MapEntry, Severity
+from tirx_lens.model import finding as model
+from tirx_lens.model.source import Position, SourceText
+from tirx_lens.model.span import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tirx_lens.model.finding import Finding
+
+_NAMES = {"TX506": "build-error", "TX502": "unsupported-dispatch", "TX503": "scope-mismatch"}
+
+
+def error_findings(
+    diagnostics: Iterable[BuildDiagnostic], path: Path, source: SourceText
+) -> tuple[Finding, ...]:
+    """Return the errors of a build that have a place in a document, there or at a call in it."""
+    findings = []
+    for error in diagnostics:
+        if error.severity is not Severity.ERROR:
+            continue
+        place = _place_of(error, path)
+        if place is None:
+            continue
+        line, column = place
+        related = tuple(
+            model.Related(_line_span(source, frame.line, None), "Called from here.")
+            for frame in error.frames
+            if Path(frame.file) == path and frame.line != line
+        )
+        code = "TX506"
+        findings.append(
+            model.Finding(
+                code,
+                _NAMES[code],
+                model.Severity.ERROR,
+                error.message,
+                _line_span(source, line, column),
+                related=related,
+            )
+        )
+    return tuple(findings)
+
+
+def _place_of(error: BuildDiagnostic, path: Path) -> tuple[int, int | None] | None:
+    """Return line and column, from 1, in the file itself: a fault elsewhere is at its call here."""
+    if error.file is not None and error.line is not None and Path(error.file) == path:
+        return error.line, error.column
+    here = [frame.line for frame in error.frames if Path(frame.file) == path]
+    return (here[-1], None) if here else None
+
+
+def cuda_findings(
+    found: Iterable[Finding],
+    cuda: SourceText,
+    links: Mapping[int, MapEntry],
+    path: Path,
+    source: SourceText,
+) -> tuple[Finding, ...]:
+    """Return what is wrong in generated CUDA at the lines of the source that it came from."""
+    findings: dict[tuple[str, Span], Finding] = {}
+    for finding in found:
+        line = cuda.line_of(finding.span.start) + 1
+        entry = links.get(line)
+        frames = [f for f in entry.frames if Path(f.file) == path] if entry is not None else []
+        if not frames:
+            continue
+        span = _line_span(source, frames[0].line, None)
+        message = f"In the generated CUDA, line {line}: {finding.message}"
+        said = model.Finding(finding.code, finding.name, finding.severity, message, span)
+        findings.setdefault((finding.code, span), said)
+    return tuple(findings.values())
+
+
+def _line_span(source: SourceText, line: int, column: int | None) -> Span:
+    """Return a line from its first word, or from a column (1-based, characters), to its end."""
+    if not 1 <= line <= len(source.line_starts):
+        return Span(0, 0)
+    text = source.line_bytes(line - 1)
+    start = source.line_starts[line - 1]
+    end = start + len(text.rstrip())
+    first = start + len(text) - len(text.lstrip())
+    if column is not None:
+        first = max(first, source.offset(Position(line - 1, column - 1)))
+    return Span(min(first, end), end)
