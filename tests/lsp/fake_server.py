@@ -4,7 +4,8 @@ Run as a program it serves on standard input and output. `BAD` gets a safe fix, 
 one, `NOTE` none; each `SLOW` makes the analysis last half a second, `BREAK` makes it raise.
 
 Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
-fail there, `HANG` makes it last until it is cancelled.
+fail there, `HANG` makes it last until it is cancelled, `DIVERGENT` gives CUDA with a barrier that
+only half of the threads reach, on a line that came from there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import time
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Analysis
-from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult, Severity, Stage
+from tirx_lens.compile.result import (
+    BuildDiagnostic,
+    BuildResult,
+    Frame,
+    KernelResult,
+    MapEntry,
+    Severity,
+    Stage,
+)
 from tirx_lens.model import finding as model
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related
 from tirx_lens.model.span import Span
@@ -56,6 +65,9 @@ class FakeCompiler:
                 place = (request.entry, number, line.index("WRONG") + 1)
                 said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", "why", *place)
                 return BuildResult(diagnostics=(said,))
+        for number, line in enumerate(text.splitlines(), 1):
+            if "DIVERGENT" in line:
+                return BuildResult(kernels=(_divergent(request, number),))
         cuda = json.dumps(
             {
                 "command": list(self._command),
@@ -73,6 +85,23 @@ class FakeCompiler:
 
     async def close(self) -> None:
         logging.getLogger("tirx_lens").warning("the compiler of %s was closed", self._command)
+
+
+DIVERGENT = """\
+__device__ void cta_sync() { __syncthreads(); }
+extern "C" __global__ void __launch_bounds__(256) kernel(float* A) {
+  if ((((int)threadIdx.x) >> 7) == 1) {
+    cta_sync();
+  }
+}
+"""
+
+
+def _divergent(request: BuildRequest, line: int) -> KernelResult:
+    frames = (Frame(request.entry, line, line),)
+    links = tuple(MapEntry(number, frames, "statement") for number in (3, 4))
+    target = request.arch
+    return KernelResult("kernel", request.builder, {}, DIVERGENT, "0.99", target, links)
 
 
 def analyse(source: SourceText, selection: Selection) -> Analysis:

@@ -86,7 +86,12 @@ def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
         "arguments": {"M": "128", "N": "256"},
         "tvmVersion": "0.99",
         "target": "sm_90a",
+        "notes": [],
         "map": [],
+        "preambleLine": 0,
+        "outline": [],
+        "helpers": [],
+        "findings": [],
     }
     assert request == {
         "command": ["/opt/python"],

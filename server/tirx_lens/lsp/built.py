@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings of one build of a builder, as places in the text that was built."""
+    """The findings of one build of a builder, as places in a text: first in the one it built."""
 
     source: SourceText
     findings: tuple[Finding, ...]
@@ -39,19 +39,22 @@ class Reports:
     def on(self, uri: str, source: SourceText, shown: Sequence[Finding]) -> tuple[Finding, ...]:
         """Return what builds said that still stands in a text and that `shown` does not say yet.
 
-        What lies in the part of the text that has changed since its build is left out; what lies
-        behind it moves along.
+        Asked with each version of a text in turn: what lies in the part that has changed since the
+        last one is dropped, what lies behind it moves along.
         """
+        reports = self._by_document.get(uri, {})
+        for builder, report in reports.items():
+            reports[builder] = Report(source, _kept(report, source))
         said = {(finding.code, source.line_of(finding.span.start)) for finding in shown}
         standing: dict[tuple[str, Span, str], Finding] = {}
-        for report in self._by_document.get(uri, {}).values():
-            for finding in _kept(report, source):
+        for report in reports.values():
+            for finding in report.findings:
                 if (finding.code, source.line_of(finding.span.start)) not in said:
                     standing.setdefault((finding.code, finding.span, finding.message), finding)
         return tuple(standing.values())
 
 
-def _kept(report: Report, source: SourceText) -> Iterable[Finding]:
+def _kept(report: Report, source: SourceText) -> tuple[Finding, ...]:
     old, new = report.source.data, source.data
     if old == new:
         return report.findings
@@ -63,11 +66,11 @@ def _kept(report: Report, source: SourceText) -> Iterable[Finding]:
     def moved(span: Span) -> Span:
         return span.moved(by) if span.start >= changed.end else span
 
-    return [
+    return tuple(
         finding.moved(moved)
         for finding in report.findings
         if finding.span.end < changed.start or finding.span.start >= changed.end
-    ]
+    )
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:

@@ -23,11 +23,11 @@ class Settings:
     interpreter: tuple[str, ...] = ()
     arch: str | None = None
     time_limit: float = 120.0
-    build_on_save: bool = False
     select: tuple[str, ...] = ("TX",)
     ignore: tuple[str, ...] = ()
     enable: bool = True
     log_level: str | None = None
+    build_on_save: bool = False
 
     @property
     def selection(self) -> Selection:
