@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop a build after this long (default: 120)",
     )
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--html",
+        metavar="PAGE",
+        type=Path,
+        help="write one page that shows the kernels beside their CUDA, linked line by line",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -81,10 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"tirx-lens cuda: {error}", file=sys.stderr)
         return FAILED
     results = asyncio.run(_build(requests, arguments.interpreter))
+    if arguments.html is not None and not _write_page(arguments.html, requests, results):
+        return FAILED
     if arguments.output_format == "json":
         print(json.dumps(results_to_json(results), indent=2, ensure_ascii=False))
     else:
-        _print(results)
+        _print(results, texts=arguments.html is None)
     stages = {item.stage for result in results for item in result.diagnostics}
     if Stage.ENVIRONMENT in stages:
         return FAILED
@@ -178,9 +186,38 @@ def _meant_for(
     return {name: value for name, value in given.items() if name in names}
 
 
-def _print(results: tuple[BuildResult, ...]) -> None:
+def _write_page(
+    target: Path, requests: tuple[BuildRequest, ...], results: tuple[BuildResult, ...]
+) -> bool:
+    """Write the page of what was built; nothing where nothing was."""
+    from tirx_lens.cuda.view import view_of
+    from tirx_lens.report.cuda_page import PageKernel, page
+
+    kernels = []
+    for request, result in zip(requests, results, strict=True):
+        if not result.kernels:
+            continue
+        first, view = result.kernels[0], view_of(result.kernels)
+        spelled = " ".join(f"{name}={value!r}" for name, value in first.args.items())
+        shown = {frame.file for entry in view.map for frame in entry.frames} | {request.entry}
+        texts = {file.path: file.text for file in request.files if file.path in shown}
+        sources = {request.entry: texts.pop(request.entry), **texts}
+        title = f"{first.builder or first.name} {spelled}".rstrip()
+        facts = (f"TVM {first.tvm_version}", first.target)
+        kernels.append(PageKernel(title, facts, view, sources))
+    if not kernels:
+        return True
+    try:
+        target.write_text(page(kernels), "utf-8")
+    except OSError as error:
+        print(f"tirx-lens cuda: {target}: {error.strerror or error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _print(results: tuple[BuildResult, ...], *, texts: bool) -> None:
     for result in results:
-        for kernel in result.kernels:
+        for kernel in result.kernels if texts else ():
             spelled = ", ".join(f"{name}={value!r}" for name, value in kernel.args.items())
             origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
             print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.request import BuildRequest, Scalar
     from tirx_lens.compile.result import BuildDiagnostic, BuildResult
+    from tirx_lens.cuda.view import CudaView
     from tirx_lens.lsp.compilers import Compiler
-    from tirx_lens.lsp.cuda_view import CudaView
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.source import Encoding
@@ -186,9 +186,9 @@ class CudaService:
         self, result: BuildResult, builder: Builder, document: Document, path: Path
     ) -> CudaReply:
         from tirx_lens.compile.result import Severity
+        from tirx_lens.cuda.view import view_of
         from tirx_lens.lsp.build_findings import cuda_findings, error_findings
         from tirx_lens.lsp.built import Report
-        from tirx_lens.lsp.cuda_view import view_of
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
         source = document.source

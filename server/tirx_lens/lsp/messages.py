@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tirx_lens.lsp.cuda_view import CudaView
+    from tirx_lens.cuda.view import CudaView
     from tirx_lens.model.source import Encoding
 
 CUDA = "tirxLens/cuda"
@@ -109,6 +109,8 @@ class Cuda:
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
+        from tirx_lens.lsp.cuda_view import view_to_json
+
         return {
             "kind": "cuda",
             "title": self.title,
@@ -118,7 +120,7 @@ class Cuda:
             "tvmVersion": self.tvm_version,
             "target": self.target,
             "notes": list(self.notes),
-            **self.view.to_json(self.encoding),
+            **view_to_json(self.view, self.encoding),
         }
 
 
