@@ -96,11 +96,8 @@ def _cuda(view: CudaView) -> str:
     rows = _lines(view.text, CudaLexer())
     items = [_row(line, html, finding=line in wrong) for line, html in enumerate(rows, 1)]
     above, below = items[: view.preamble_line], items[view.preamble_line :]
-    folded = (
-        f"<details><summary>{len(above)} lines of helpers</summary><ol>{''.join(above)}</ol></details>"
-        if above
-        else ""
-    )
+    summary = f"<summary>{len(above)} lines of helpers</summary>"
+    folded = f"<details>{summary}<ol>{''.join(above)}</ol></details>" if above else ""
     return f"<h2>CUDA</h2>{_findings(view, source)}{folded}<ol>{''.join(below)}</ol>"
 
 
