@@ -76,7 +76,7 @@ setup-check:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "Node packages=$(NODE_READY)"
 
 $(PYTHON_READY): pyproject.toml dev/python_environment.sh
-	sh dev/python_environment.sh .venv --editable '.[tvm,dev]'
+	sh dev/python_environment.sh .venv --editable '.[tvm,sass,dev]'
 
 $(OLD_TVM_READY): dev/tvm-0.26.txt dev/python_environment.sh
 	sh dev/python_environment.sh .venv-tvm-0.26 --requirement dev/tvm-0.26.txt

@@ -93,7 +93,7 @@ def _main(kernel: PageKernel, number: int) -> str:
 def _cuda(view: CudaView) -> str:
     source = SourceText(view.text)
     wrong = {source.line_of(finding.span.start) + 1 for finding in view.findings}
-    rows = _lines(view.text, CudaLexer())
+    rows = _lines(view.text, CudaLexer())  # type: ignore[no-untyped-call]
     items = [_row(line, html, finding=line in wrong) for line, html in enumerate(rows, 1)]
     above, below = items[: view.preamble_line], items[view.preamble_line :]
     summary = f"<summary>{len(above)} lines of helpers</summary>"

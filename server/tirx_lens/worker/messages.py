@@ -161,6 +161,41 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLine:
+    """One line of PTX or SASS, and the CUDA line (from 1) it came from, where that is known."""
+
+    text: str
+    cuda_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceReport:
+    """What the assembler says one thread, or one CTA, of a kernel takes."""
+
+    registers: int
+    stack_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    barriers: int = 0
+    static_smem_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """What a CUDA compiler made of a kernel. Every figure is that of `compiler`.
+
+    `problem` is a sentence on why there is none, and `detail` the compiler's own words.
+    """
+
+    compiler: str = ""
+    ptx: tuple[CodeLine, ...] = ()
+    sass: tuple[CodeLine, ...] = ()
+    report: ResourceReport | None = None
+    problem: str | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelResult:
     """One kernel and the CUDA it became. `map` is empty where no source map was made.
 
