@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.builders import Builder, find_builder, find_builders
+from tirx_lens.compile.cache import ResultCache
+from tirx_lens.compile.cache_folder import CacheFolder, default_folder
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
 from tirx_lens.compile.request import Limits
@@ -100,7 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _build(requests: tuple[BuildRequest, ...], interpreter: str) -> tuple[BuildResult, ...]:
-    compiler = Compiler(LocalLauncher(interpreter))
+    cache = ResultCache(CacheFolder(default_folder()))
+    compiler = Compiler(LocalLauncher(interpreter), cache=cache)
     try:
         return tuple(await asyncio.gather(*(compiler.build(request) for request in requests)))
     finally:

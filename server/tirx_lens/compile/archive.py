@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import zipfile
 from functools import cache
@@ -26,3 +27,9 @@ def worker_archive() -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
     return content.getvalue()
+
+
+@cache
+def worker_hash() -> str:
+    """Return the hash of the archive: another one may build in another way."""
+    return hashlib.sha256(worker_archive()).hexdigest()

@@ -1,4 +1,4 @@
-"""Results of earlier builds, in memory, by all that a result depends on."""
+"""Results of earlier builds, in memory and on disk, by all that a result depends on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tirx_lens.worker.codec import encode
 from tirx_lens.worker.messages import Stage
 
 if TYPE_CHECKING:
+    from tirx_lens.compile.cache_folder import CacheFolder
     from tirx_lens.worker.messages import BuildRequest, BuildResult, Environment
 
 CAPACITY = 64
@@ -21,31 +22,56 @@ _PASSING = frozenset({Stage.ENVIRONMENT, Stage.LIMIT, Stage.WORKER})
 
 
 class ResultCache:
-    """The most recently used results."""
+    """The most recently used results; with a folder, those of earlier sessions too.
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    Reading and writing the folder may wait for the disk: both methods belong off an event loop.
+    """
+
+    def __init__(self, folder: CacheFolder | None = None, capacity: int = CAPACITY) -> None:
+        self._folder = folder
         self._capacity = capacity
         self._results: OrderedDict[str, BuildResult] = OrderedDict()
 
-    def get(self, key: str) -> BuildResult | None:
-        """Return the result under a key of `key_of`, if it is still here."""
+    def remembered(self, key: str) -> BuildResult | None:
+        """Return the result under a key of `key_of` if it is in memory; waits for nothing."""
         if key in self._results:
             self._results.move_to_end(key)
         return self._results.get(key)
 
+    def get(self, key: str) -> BuildResult | None:
+        """Return the result under a key of `key_of`, if it is still here."""
+        found = self.remembered(key)
+        if found is None and self._folder is not None:
+            found = self._folder.get(key)
+            if found is not None:
+                self._remember(key, found)
+        return found
+
     def put(self, key: str, result: BuildResult) -> None:
-        """Keep a result, unless another run of the same build could give another one."""
+        """Keep a result, unless another run of the same build could give another one.
+
+        A failed build is kept in memory only: what was missing may be there in the next session.
+        """
         if any(item.stage in _PASSING for item in result.diagnostics):
             return
+        self._remember(key, result)
+        if self._folder is not None and not result.failed:
+            self._folder.put(key, result)
+
+    def _remember(self, key: str, result: BuildResult) -> None:
         self._results[key] = result
         self._results.move_to_end(key)
         while len(self._results) > self._capacity:
             self._results.popitem(last=False)
 
 
-def key_of(request: BuildRequest, environment: Environment) -> str:
-    """Return a hash of the sources, the arguments, the target and the TVM; limits do not count."""
+def key_of(request: BuildRequest, environment: Environment, worker: str) -> str:
+    """Return a hash of the sources, the arguments, the target, the TVM and the worker's own code.
+
+    Limits do not count. `worker` is the hash of the archive that builds.
+    """
     parts = encode(request)
+    parts["worker"] = worker
     del parts["limits"]
     parts["environment"] = [
         environment.executable,

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tirx_lens.compile.archive import worker_hash
 from tirx_lens.compile.cache import ResultCache, key_of
 from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.result import (
@@ -37,7 +38,7 @@ class Compiler:
     """Builds kernels with one worker, which it starts when needed and restarts when it dies.
 
     All methods belong to one event loop and none blocks it. `limits`, where given, replace those
-    of each request.
+    of each request; `cache` is where results are remembered, in memory alone when not given.
     """
 
     def __init__(
@@ -46,13 +47,14 @@ class Compiler:
         *,
         limits: Limits | None = None,
         parallel: int = PARALLEL_BUILDS,
+        cache: ResultCache | None = None,
     ) -> None:
         self._launcher = launcher
         self._limits = limits
         self._slots = asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._session: WorkerSession | None = None
-        self._cache = ResultCache()
+        self._cache = cache or ResultCache()
 
     @property
     def worker_pid(self) -> int | None:
@@ -83,11 +85,13 @@ class Compiler:
                 if not environment.usable:
                     reason = environment.reason or "TVM did not say its version"
                     return _failed(Stage.ENVIRONMENT, reason, environment.detail)
-                key = key_of(request, environment)
-                result = self._cache.get(key)
+                key = key_of(request, environment, worker_hash())
+                result = self._cache.remembered(key)
+                if result is None:
+                    result = await asyncio.to_thread(self._cache.get, key)
                 if result is None:
                     result = await self._run(session, request, on_progress)
-                    self._cache.put(key, result)
+                    await asyncio.to_thread(self._cache.put, key, result)
                 return result
             except LaunchError as error:
                 return _failed(Stage.ENVIRONMENT, str(error), error.detail)

@@ -25,8 +25,11 @@ class Compiler(Protocol):
 
 def local_compiler(command: Sequence[str]) -> Compiler:
     """Make the compiler that runs an interpreter of this machine: a program and its arguments."""
+    from tirx_lens.compile.cache import ResultCache
+    from tirx_lens.compile.cache_folder import CacheFolder, default_folder
     from tirx_lens.compile.local import LocalLauncher
     from tirx_lens.compile.service import Compiler as Service
 
     program, *arguments = command
-    return Service(LocalLauncher(program, arguments))
+    cache = ResultCache(CacheFolder(default_folder()))
+    return Service(LocalLauncher(program, arguments), cache=cache)

@@ -61,7 +61,7 @@ export class Editor {
     const log = openSync(path.join(home, "server.log"), "w");
     const server = spawn(NODE, [SERVER, ...folders(home), ...words], {
       stdio: ["ignore", log, log],
-      env: environment(),
+      env: { ...environment(), TIRX_LENS_CACHE: path.join(home, "cache") },
     });
     closeSync(log);
     const editor = new Editor(home, server, port);
