@@ -27,6 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const architecture = new Architecture(context.workspaceState);
   const cuda = new CudaGenerator(supervisor, views, context.workspaceState, architecture, channels.extension);
   const { registerCommand } = vscode.commands;
+  const linkedCursor = new LinkedCursor(views);
 
   context.subscriptions.push(
     channels.extension,
@@ -35,9 +36,12 @@ export function activate(context: vscode.ExtensionContext): void {
     views,
     cuda,
     new CudaLanguage(views),
-    new LinkedCursor(views),
+    linkedCursor,
     trackTirxFiles(),
-    registerCommand("tirx-lens.showGeneratedCuda", () => cuda.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.showGeneratedCuda", async () => {
+      await cuda.showBeside(vscode.window.activeTextEditor);
+      linkedCursor.reveal();
+    }),
     registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.chooseArchitecture", async () => {
       if (await architecture.choose()) {

@@ -27,6 +27,7 @@ from tirx_lens.compile.result import (
     MapEntry,
     Severity,
     Stage,
+    Via,
 )
 from tirx_lens.model import finding as model
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related
@@ -99,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(256) kernel(float* A) {
 
 def _divergent(request: BuildRequest, line: int) -> KernelResult:
     frames = (Frame(request.entry, line, line),)
-    links = tuple(MapEntry(number, frames, "statement") for number in (3, 4))
+    links = tuple(MapEntry(number, frames, Via.STATEMENT) for number in (3, 4))
     target = request.arch
     return KernelResult("kernel", request.builder, {}, DIVERGENT, "0.99", target, links)
 

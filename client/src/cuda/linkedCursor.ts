@@ -26,6 +26,14 @@ export class LinkedCursor implements vscode.Disposable {
     );
   }
 
+  /** Bring the counterpart of the cursor into view, as if the cursor had just come there. */
+  reveal(): void {
+    const active = vscode.window.activeTextEditor;
+    if (active !== undefined) {
+      this.#follow(active, vscode.TextEditorSelectionChangeKind.Command);
+    }
+  }
+
   dispose(): void {
     this.#subscriptions.dispose();
   }

@@ -137,7 +137,7 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
             builder,
             arguments=_meant_for(builder, given, alone=len(chosen) == 1),
             config=arguments.config,
-            source_map=arguments.output_format == "json",
+            source_map=arguments.output_format == "json" or arguments.html is not None,
             arch=arguments.arch,
             limits=Limits(arguments.time_limit),
             workspace=(Path.cwd(),),

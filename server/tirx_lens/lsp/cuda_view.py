@@ -35,7 +35,8 @@ def view_to_json(view: CudaView, encoding: Encoding) -> dict[str, Any]:
 def _link(entry: MapEntry) -> dict[str, Any]:
     return {
         "line": entry.cuda_line - 1,
-        "via": entry.via,
+        "via": entry.via.value,
+        "guessed": entry.via.is_guess,
         "frames": [
             {
                 "uri": from_fs_path(frame.file) or Path(frame.file).as_uri(),

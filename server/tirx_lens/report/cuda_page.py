@@ -69,7 +69,7 @@ def _main(kernel: PageKernel, number: int) -> str:
             entry.cuda_line,
             [
                 [[numbers[f.file], f.line, f.end_line] for f in entry.frames if f.file in numbers],
-                entry.via == "next",
+                entry.via.is_guess,
             ],
         ]
         for entry in kernel.view.map
