@@ -17,7 +17,7 @@ LAYERS = {
     "syntax": {"model"},
     "threads": {"model"},
     "rules": {"model", "threads", "syntax"},
-    "cuda": {"model", "threads", "syntax", "compile"},  # the types of a build's result
+    "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda"},
     "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
     "worker": set(),

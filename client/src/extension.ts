@@ -4,6 +4,7 @@ import { Architecture } from "./cuda/architecture";
 import { CudaGenerator } from "./cuda/generate";
 import { CudaLanguage } from "./cuda/language";
 import { LinkedCursor } from "./cuda/linkedCursor";
+import { ResourcePanel } from "./cuda/resources";
 import { Views } from "./cuda/views";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
@@ -36,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     views,
     cuda,
     new CudaLanguage(views),
+    new ResourcePanel(views),
     linkedCursor,
     trackTirxFiles(),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {
@@ -43,6 +45,8 @@ export function activate(context: vscode.ExtensionContext): void {
       linkedCursor.reveal();
     }),
     registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.showPtx", () => showMachineCode("ptx")),
+    registerCommand("tirx-lens.showSass", () => showMachineCode("sass")),
     registerCommand("tirx-lens.chooseArchitecture", async () => {
       if (await architecture.choose()) {
         await cuda.refreshAll();
@@ -63,6 +67,11 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
   );
+
+  async function showMachineCode(part: "ptx" | "sass"): Promise<void> {
+    await cuda.showMachineCode(part, vscode.window.activeTextEditor);
+    linkedCursor.reveal();
+  }
 
   /** Start anew when another interpreter is chosen in the Python extension and counts here. */
   async function followPythonExtension(): Promise<void> {

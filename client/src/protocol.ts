@@ -35,6 +35,8 @@ export interface CudaParams {
   readonly arguments?: Arguments;
   /** The architecture to build for, where it is not that of the settings. */
   readonly arch?: string;
+  /** Whether PTX, SASS and the compiler's report are wanted too. */
+  readonly machineCode?: boolean;
   /** Under which the server reports what the build is doing. */
   readonly workDoneToken?: string;
 }
@@ -91,6 +93,36 @@ export interface CudaFinding {
   readonly related: readonly { readonly range: Range; readonly message: string }[];
 }
 
+/** One line of the resource panel. */
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+  /** Where the figure is from, or what it means. */
+  readonly note: string;
+}
+
+export interface Resources {
+  readonly kernel: string;
+  /** The few facts that fit behind the kernel's head. */
+  readonly summary: string;
+  readonly facts: readonly Fact[];
+}
+
+/** PTX or SASS; `lines` has for each line that of the CUDA it came from, or null. */
+export interface Code {
+  readonly text: string;
+  readonly lines: readonly (number | null)[];
+}
+
+export interface Machine {
+  readonly compiler: string;
+  /** Why there is no code; null where there is. */
+  readonly problem: string | null;
+  readonly detail: string;
+  readonly ptx: Code;
+  readonly sass: Code;
+}
+
 export interface Cuda {
   readonly kind: "cuda";
   readonly title: string;
@@ -101,6 +133,9 @@ export interface Cuda {
   readonly outline: readonly Mark[];
   readonly helpers: readonly Helper[];
   readonly findings: readonly CudaFinding[];
+  readonly resources: readonly Resources[];
+  /** Null where it was not asked for. */
+  readonly machine: Machine | null;
   /** What is missing, each in a sentence: a line map that could not be made. */
   readonly notes: readonly string[];
   readonly kernel: string;

@@ -75,6 +75,43 @@ scenario(
   },
 );
 
+scenario(
+  "PTX and SASS in tabs of their own, linked to the kernel",
+  { trust: "all", files: { "gemm.py": STEP7 } },
+  async (window) => {
+    const { page } = window;
+    await window.openFile("gemm.py");
+    await window.goToLine(WAIT);
+    await window.command("TIRx Lens: Show SASS");
+    const code = window.group(1);
+    await code.locator(".tab.active", { hasText: ".sass" }).waitFor();
+    await code.locator(".view-line", { hasText: "SYNCS" }).first().waitFor();
+    await window.focusGroup(0);
+    await window.goToLine(lineOf(STEP7, "Tx.gemm_async("));
+    await code.locator(".view-line", { hasText: "UTCHMMA" }).first().waitFor();
+    await marked(code, 1);
+    await window.picture("1-sass");
+
+    // From an instruction back to its Python.
+    await window.find(code, "UTMALDG");
+    await window.group(0).locator(".view-line", { hasText: "Tx.copy_async(" }).first().waitFor();
+    await eventually("the copy is marked", async () => (await count(window.group(0))) > 0);
+
+    // The resource report: a hint behind the kernel's head, and every figure in the panel.
+    const hint = page.locator(".view-line", { hasText: /registers, .* SMEM, 128 TMEM columns, 1 CTA per SM/ });
+    await window.focusGroup(0);
+    await window.goToLine(lineOf(STEP7, "def kernel("));
+    await hint.first().waitFor();
+    await page.locator(".pane-header", { hasText: "Kernel Resources" }).click();
+    await page.locator(".monaco-list-row", { hasText: "CTAs per SM: 1" }).first().waitFor();
+    await window.picture("2-resources");
+
+    await window.command("TIRx Lens: Show PTX");
+    await code.locator(".tab.active", { hasText: ".ptx" }).waitFor();
+    await window.picture("3-ptx");
+  },
+);
+
 async function count(group: import("playwright-core").Locator): Promise<number> {
   return group.locator(".view-overlays [class*='ced-']").count();
 }

@@ -6,7 +6,13 @@ import pytest
 
 from tirx_lens.worker import toolchain
 from tirx_lens.worker.gpu_code import CompilerError, GpuCode, compile_cuda, disassemble
-from tirx_lens.worker.machine_code import ptx_lines, resource_report, sass_lines
+from tirx_lens.worker.machine_code import (
+    machine_code_of,
+    ptx_lines,
+    resource_reports,
+    sass_lines,
+)
+from tirx_lens.worker.messages import ResourceReport
 
 CUDA = """\
 __forceinline__ __device__ void fence() {
@@ -62,17 +68,17 @@ def test_ptx_has_its_lines_and_no_directives(code: GpuCode) -> None:
     assert found["ret"] == 14
 
 
-def test_the_report_is_of_the_kernel_that_is_asked_for(code: GpuCode) -> None:
-    report = resource_report(code.log, "scale")
-    assert report is not None
+def test_the_assembler_reports_on_the_kernel(code: GpuCode) -> None:
+    (report,) = resource_reports(code.log)
+    assert report.kernel == "scale"
     assert 4 <= report.registers <= 40
     assert (report.spill_store_bytes, report.spill_load_bytes) == (0, 0)
-    assert resource_report(code.log, "another") is None
     assert code.compiler.startswith(("NVRTC ", "nvcc "))
 
 
-def test_spills_and_barriers_are_read() -> None:
+def test_reports_of_several_kernels_are_told_apart() -> None:
     log = (
+        "ptxas info    : 3746 bytes gmem\n"
         "ptxas info    : Compiling entry function 'first' for 'sm_100a'\n"
         "    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
         "ptxas info    : Used 10 registers\n"
@@ -81,11 +87,25 @@ def test_spills_and_barriers_are_read() -> None:
         "    24 bytes stack frame, 16 bytes spill stores, 12 bytes spill loads\n"
         "ptxas info    : Used 255 registers, used 3 barriers, 1024 bytes smem, 360 bytes cmem[0]\n"
     )
-    report = resource_report(log, "gemm")
-    assert report is not None
-    numbers = (report.registers, report.stack_bytes, report.spill_store_bytes)
-    assert numbers == (255, 24, 16)
-    assert (report.spill_load_bytes, report.barriers, report.static_smem_bytes) == (12, 3, 1024)
+    assert resource_reports(log) == (
+        ResourceReport("first", 10, stack_bytes=8),
+        ResourceReport("gemm", 255, 24, 16, 12, 3, 1024),
+    )
+
+
+def test_all_that_is_known_of_a_text_comes_together() -> None:
+    made = machine_code_of(CUDA, "sm_100a")
+    assert made.problem is None
+    assert [report.kernel for report in made.reports] == ["scale"]
+    assert {line.cuda_line for line in made.sass if line.cuda_line} <= set(INSIDE)
+    assert made.ptx
+
+
+def test_what_the_compiler_says_is_passed_on() -> None:
+    made = machine_code_of(CUDA.replace("twice();\n  if", "thrice();\n  if"), "sm_100a")
+    assert made.problem is not None
+    assert "thrice" in made.problem
+    assert not made.sass
 
 
 def test_cuda_that_does_not_compile_says_so(tools: toolchain.Toolchain) -> None:

@@ -88,6 +88,7 @@ export class CudaGenerator implements vscode.Disposable {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
       ...(view.given === undefined ? {} : { arguments: view.given }),
+      machineCode: this.views.showsMachineCode(view),
     };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
     try {
@@ -162,6 +163,43 @@ export class CudaGenerator implements vscode.Disposable {
     } else {
       const name = path.posix.basename(view.uri.path);
       await vscode.commands.executeCommand("vscode.diff", previousUri(view.uri), view.uri, `${name}: previous build ↔ now`);
+    }
+  }
+
+  /** Show the PTX or the SASS of the active CUDA, or of the active source's, linked to both. */
+  async showMachineCode(part: "ptx" | "sass", editor: vscode.TextEditor | undefined): Promise<void> {
+    const uri = editor?.document.uri;
+    let view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.views.openViewsOf(uri)[0]);
+    if (view === undefined && editor?.document.languageId === "python") {
+      await this.showBeside(editor);
+      view = this.views.openViewsOf(editor.document.uri)[0];
+    }
+    if (view === undefined) {
+      return;
+    }
+    const params: CudaParams = {
+      textDocument: { uri: view.source.toString() },
+      builder: view.builder,
+      ...(view.given === undefined ? {} : { arguments: view.given }),
+      machineCode: true,
+    };
+    const result = await this.#buildWithProgress(path.posix.basename(view.source.path), params);
+    if (result === undefined) {
+      return;
+    }
+    await this.#take(view, result);
+    if (result.kind !== "cuda") {
+      return;
+    }
+    const { machine } = result;
+    const problem = machine === null ? "No machine code came back." : machine.problem;
+    if (problem !== null) {
+      await this.#tellFailure({ kind: "failed", message: problem, detail: machine?.detail ?? "" });
+      return;
+    }
+    const current = this.views.of(viewUri(view.source, result.builder, this.#title(result)));
+    if (current !== undefined) {
+      await this.views.revealPart(current, part);
     }
   }
 

@@ -1,7 +1,7 @@
 /** The cursor in a kernel marks its CUDA, and the cursor in the CUDA marks its kernel. */
 import * as vscode from "vscode";
-import { Links, type Lines } from "./links";
-import { SCHEME, type View, type Views } from "./views";
+import { Links, regions, type Lines } from "./links";
+import { cudaLine, SCHEME, type Part, type View, type Views } from "./views";
 
 interface Shown {
   readonly links: Links;
@@ -52,7 +52,7 @@ export class LinkedCursor implements vscode.Disposable {
     const line = editor.selection.active.line;
     const moves = kind !== undefined; // the user's own cursor: only then is the other side scrolled
     if (editor.document.uri.scheme === SCHEME) {
-      this.#fromCuda(editor, line, moves);
+      this.#fromGenerated(editor, line, moves);
     } else {
       this.#fromSource(editor, line, moves);
     }
@@ -60,29 +60,28 @@ export class LinkedCursor implements vscode.Disposable {
 
   #fromSource(editor: vscode.TextEditor, line: number, moves: boolean): void {
     const uri = editor.document.uri.toString();
-    for (const cuda of vscode.window.visibleTextEditors) {
-      const links = this.#linksOf(cuda.document.uri);
-      if (links === undefined) {
-        continue;
-      }
-      const lines = links.cudaOf(uri, line);
-      this.#mark(cuda, lines);
-      const first = lines[0];
-      if (moves && first !== undefined && !lines.some((region) => isVisible(cuda, region))) {
-        cuda.revealRange(rangeOf(first), vscode.TextEditorRevealType.InCenter);
-      }
-      if (lines.length > 0) {
-        this.#mark(editor, [{ first: line, last: line, guessed: lines.every((region) => region.guessed) }]);
-      } else {
-        this.#mark(editor, []);
-      }
+    let found: readonly Lines[] | undefined;
+    for (const { view, links } of this.#visibleViews()) {
+      found = links.cudaOf(uri, line);
+      this.#markParts(view, found, moves, undefined);
+    }
+    if (found !== undefined) {
+      const here = { first: line, last: line, guessed: found.every((region) => region.guessed) };
+      this.#mark(editor, found.length > 0 ? [here] : []);
     }
   }
 
-  #fromCuda(editor: vscode.TextEditor, line: number, moves: boolean): void {
-    const places = this.#linksOf(editor.document.uri)?.pythonOf(line) ?? [];
+  #fromGenerated(editor: vscode.TextEditor, line: number, moves: boolean): void {
+    const shown = this.views.partOf(editor.document.uri);
+    if (shown === undefined) {
+      return;
+    }
+    const cuda = cudaLine(shown.view, shown.part, line);
+    const places = cuda === undefined ? [] : this.#linksOf(shown.view).pythonOf(cuda);
     const guessed = places.some((place) => place.guessed);
-    this.#mark(editor, places.length > 0 ? [{ first: line, last: line, guessed }] : []);
+    const own = cuda === undefined ? [] : [{ first: cuda, last: cuda, guessed }];
+    this.#markParts(shown.view, own, moves, editor);
+    this.#mark(editor, cuda === undefined ? [] : [{ first: line, last: line, guessed }]);
     for (const source of vscode.window.visibleTextEditors) {
       if (source.document.uri.scheme === SCHEME) {
         continue;
@@ -96,6 +95,33 @@ export class LinkedCursor implements vscode.Disposable {
     }
   }
 
+  /** Mark lines of CUDA, and the PTX and SASS that came from them, wherever they are visible. */
+  #markParts(view: View, lines: readonly Lines[], moves: boolean, except: vscode.TextEditor | undefined): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const shown = editor === except ? undefined : this.views.partOf(editor.document.uri);
+      if (editor.document.uri.scheme !== SCHEME || shown?.view.uri.toString() !== view.uri.toString()) {
+        continue;
+      }
+      const here = shown.part === "cuda" ? lines : inCode(view, shown.part, lines);
+      this.#mark(editor, here);
+      const first = here[0];
+      if (moves && first !== undefined && !here.some((region) => isVisible(editor, region))) {
+        editor.revealRange(rangeOf(first), vscode.TextEditorRevealType.InCenter);
+      }
+    }
+  }
+
+  #visibleViews(): readonly Shown[] {
+    const views = new Map<string, View>();
+    for (const { document } of vscode.window.visibleTextEditors) {
+      const view = document.uri.scheme === SCHEME ? this.views.partOf(document.uri)?.view : undefined;
+      if (view !== undefined) {
+        views.set(view.uri.toString(), view);
+      }
+    }
+    return [...views.values()].map((view) => ({ view, links: this.#linksOf(view) }));
+  }
+
   #mark(editor: vscode.TextEditor, lines: readonly Lines[]): void {
     const ranges = (guessed: boolean): vscode.Range[] =>
       lines.filter((each) => each.guessed === guessed).map(rangeOf);
@@ -103,12 +129,8 @@ export class LinkedCursor implements vscode.Disposable {
     editor.setDecorations(this.#guessed, ranges(true));
   }
 
-  #linksOf(uri: vscode.Uri): Links | undefined {
-    const view = this.views.of(uri);
-    if (view === undefined) {
-      return undefined;
-    }
-    const key = uri.toString();
+  #linksOf(view: View): Links {
+    const key = view.uri.toString();
     const shown = this.#shown.get(key);
     if (shown?.view.cuda === view.cuda) {
       return shown.links;
@@ -138,6 +160,17 @@ export class LinkedCursor implements vscode.Disposable {
       this.#shown.set(key, { ...shown, links });
     }
   }
+}
+
+/** The lines of PTX or SASS that came from some lines of CUDA. */
+function inCode(view: View, part: Part, lines: readonly Lines[]): readonly Lines[] {
+  const code = part === "cuda" ? undefined : view.cuda.machine?.[part];
+  return regions(
+    (code?.lines ?? []).flatMap((cuda, line) => {
+      const from = cuda === null ? undefined : lines.find(({ first, last }) => first <= cuda && cuda <= last);
+      return from === undefined ? [] : [{ first: line, last: line, guessed: from.guessed }];
+    }),
+  );
 }
 
 function decoration(background: string): vscode.TextEditorDecorationType {

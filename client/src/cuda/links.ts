@@ -73,7 +73,8 @@ export class Links {
   }
 }
 
-function regions(lines: readonly Lines[]): readonly Lines[] {
+/** Join lines that follow one another. */
+export function regions(lines: readonly Lines[]): readonly Lines[] {
   const joined: Lines[] = [];
   for (const line of [...lines].sort((a, b) => a.first - b.first)) {
     const last = joined.at(-1);

@@ -31,6 +31,25 @@ export function viewUri(source: vscode.Uri, builder: string, title: string): vsc
   return vscode.Uri.from({ scheme: SCHEME, path: `/${folder}/${name}.cu`, query });
 }
 
+/** What a document shows of a view. */
+export type Part = "cuda" | "ptx" | "sass";
+
+const ENDINGS: Readonly<Record<Part, string>> = { cuda: ".cu", ptx: ".ptx", sass: ".sass" };
+
+/** The document of another part of a view. */
+export function partUri(uri: vscode.Uri, part: Part): vscode.Uri {
+  return uri.with({ path: uri.path.slice(0, uri.path.lastIndexOf(".")) + ENDINGS[part] });
+}
+
+function partOf(uri: vscode.Uri): Part {
+  return uri.path.endsWith(ENDINGS.ptx) ? "ptx" : uri.path.endsWith(ENDINGS.sass) ? "sass" : "cuda";
+}
+
+/** The line of CUDA that each line of a part came from. */
+export function cudaLine(view: View, part: Part, line: number): number | undefined {
+  return part === "cuda" ? line : (view.cuda.machine?.[part].lines[line] ?? undefined);
+}
+
 /** The document that holds the text a view had before its newest build. */
 export function previousUri(uri: vscode.Uri): vscode.Uri {
   return uri.with({ fragment: PREVIOUS });
@@ -51,7 +70,7 @@ export class Views
     this.#registrations = vscode.Disposable.from(
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.window.registerFileDecorationProvider(this),
-      vscode.workspace.onDidCloseTextDocument((document) => this.#views.delete(document.uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#closed(uri)),
       this.#changed,
       this.#decorated,
     );
@@ -62,9 +81,20 @@ export class Views
     return this.#views.get(uri.toString());
   }
 
-  /** The views that are open in a tab. */
+  /** The view that a document shows a part of, and which. */
+  partOf(uri: vscode.Uri): { readonly view: View; readonly part: Part } | undefined {
+    const view = this.of(partUri(uri, "cuda"));
+    return view === undefined ? undefined : { view, part: partOf(uri) };
+  }
+
+  /** The views with a part that is open in a tab. */
   open(): readonly View[] {
-    return [...this.#views.values()].filter((view) => columnOf(view.uri) !== undefined);
+    return [...this.#views.values()].filter((view) => parts(view.uri).some((uri) => columnOf(uri) !== undefined));
+  }
+
+  /** Whether the PTX or the SASS of a view is open in a tab. */
+  showsMachineCode(view: View): boolean {
+    return parts(view.uri).some((uri) => partOf(uri) !== "cuda" && columnOf(uri) !== undefined);
   }
 
   /** The views of a source that are open in a tab. */
@@ -75,9 +105,11 @@ export class Views
   /** Put a new text, or a new state, in place of the old one. */
   put(view: View): void {
     this.#views.set(view.uri.toString(), view);
-    this.#changed.fire(view.uri);
     this.#changed.fire(previousUri(view.uri));
-    this.#decorated.fire(view.uri);
+    for (const uri of parts(view.uri)) {
+      this.#changed.fire(uri);
+      this.#decorated.fire(uri);
+    }
   }
 
   /**
@@ -89,13 +121,26 @@ export class Views
     await open(view, column ?? vscode.ViewColumn.Beside, column === undefined);
   }
 
+  /** Show the PTX or the SASS of a view, in the column of its CUDA. */
+  async revealPart(view: View, part: Part): Promise<void> {
+    const uri = partUri(view.uri, part);
+    const viewColumn = columnOf(uri) ?? columnOf(view.uri) ?? vscode.ViewColumn.Beside;
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
+      viewColumn,
+      preview: false,
+      preserveFocus: true,
+    });
+  }
+
   /** Put a view in the place of one that has another name. */
   async replace(old: View, view: View): Promise<void> {
-    const tab = tabOf(old.uri);
+    const tabs = parts(old.uri).map((uri) => ({ part: partOf(uri), tab: tabOf(uri) }));
     this.put(view);
-    await open(view, tab?.group.viewColumn ?? vscode.ViewColumn.Beside, true);
-    if (tab !== undefined) {
-      await vscode.window.tabGroups.close(tab, true);
+    for (const { part, tab } of tabs) {
+      if (tab !== undefined) {
+        await (part === "cuda" ? open(view, tab.group.viewColumn, true) : this.revealPart(view, part));
+        await vscode.window.tabGroups.close(tab, true);
+      }
     }
   }
 
@@ -103,13 +148,14 @@ export class Views
     if (uri.fragment === PREVIOUS) {
       return this.#views.get(uri.with({ fragment: "" }).toString())?.previous ?? "";
     }
-    const view = this.#views.get(uri.toString());
+    const shown = this.partOf(uri);
+    const text = shown?.part === "cuda" ? shown.view.cuda.text : shown?.view.cuda.machine?.[shown.part].text;
     // A tab that VS Code brought back from an earlier session; nothing is executed unasked.
-    return view?.cuda.text ?? '// Run "TIRx Lens: Show Generated CUDA" in the kernel\'s file to see its CUDA here.\n';
+    return text ?? '// Run "TIRx Lens: Show Generated CUDA" in the kernel\'s file to see its CUDA here.\n';
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    const stale = this.#views.get(uri.toString())?.stale;
+    const stale = uri.scheme === SCHEME ? this.partOf(uri)?.view.stale : undefined;
     return stale === undefined
       ? undefined
       : new vscode.FileDecoration("!", `Older than its source: ${stale}`, new vscode.ThemeColor("list.warningForeground"));
@@ -118,6 +164,18 @@ export class Views
   dispose(): void {
     this.#registrations.dispose();
   }
+
+  #closed(uri: vscode.Uri): void {
+    const view = uri.scheme === SCHEME && uri.fragment === "" ? this.partOf(uri)?.view : undefined;
+    if (view !== undefined && parts(view.uri).every((part) => columnOf(part) === undefined)) {
+      this.#views.delete(view.uri.toString());
+      this.#changed.fire(view.uri);
+    }
+  }
+}
+
+function parts(uri: vscode.Uri): readonly vscode.Uri[] {
+  return (Object.keys(ENDINGS) as Part[]).map((part) => partUri(uri, part));
 }
 
 async function open(view: View, viewColumn: vscode.ViewColumn, toKernel: boolean): Promise<void> {

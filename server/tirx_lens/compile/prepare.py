@@ -24,6 +24,7 @@ def prepare(
     arguments: Mapping[str, Scalar] | None = None,
     config: str | None = None,
     source_map: bool = True,
+    machine_code: bool = False,
     arch: str = DEFAULT_ARCH,
     limits: Limits | None = None,
     workspace: Sequence[Path] = (),
@@ -50,6 +51,7 @@ def prepare(
         args=given,
         config=config,
         source_map=source_map,
+        machine_code=machine_code,
         arch=arch,
         limits=limits or Limits(),
     )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tirx_lens.cuda.checks import check_cuda
 from tirx_lens.cuda.outline import Mark, outline_of
 from tirx_lens.cuda.read import read_cuda
+from tirx_lens.cuda.resources import Resources, resources_of
+from tirx_lens.cuda.spills import spill_findings
 from tirx_lens.cuda.variables import Launch
 from tirx_lens.model.source import SourceText
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.result import KernelResult, MapEntry
     from tirx_lens.cuda.helpers import Helper
     from tirx_lens.model.finding import Finding
+    from tirx_lens.worker.messages import MachineCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class CudaView:
     """The text shown for the kernels of one build, and what is known of it.
 
     `map` has the entries of all kernels, its CUDA lines counted from 1 in `text`; `preamble_line`
-    is the line, from 0, on which the first kernel begins.
+    is the line, from 0, on which the first kernel begins. `machine` is there when it was asked for.
     """
 
     text: str
@@ -33,6 +36,8 @@ class CudaView:
     outline: tuple[Mark, ...]
     helpers: tuple[Helper, ...]
     findings: tuple[Finding, ...]
+    resources: tuple[Resources, ...] = ()
+    machine: MachineCode | None = None
 
 
 def view_of(kernels: Sequence[KernelResult]) -> CudaView:
@@ -42,6 +47,7 @@ def view_of(kernels: Sequence[KernelResult]) -> CudaView:
     findings: list[Finding] = []
     helpers: dict[str, Helper] = {}
     preamble_line = 0
+    machine: MachineCode | None = None
     for number, kernel in enumerate(kernels):
         heading = f"// kernel {kernel.name}\n" if len(kernels) > 1 else ""
         text += ("\n" if number else "") + heading
@@ -52,7 +58,11 @@ def view_of(kernels: Sequence[KernelResult]) -> CudaView:
         text += kernel.cuda
         entries += [replace(entry, cuda_line=entry.cuda_line + above) for entry in kernel.map]
         outline += [_moved(mark, before) for mark in outline_of(read)]
-        findings += [_at(finding, before) for finding in check_cuda(read)]
+        found = check_cuda(read)
+        if kernel.machine is not None:
+            found += spill_findings(kernel.machine, read.source)
+            machine = _joined(machine, kernel.machine, above)
+        findings += [_at(finding, before) for finding in found]
         helpers |= {name: helper for name, helper in read.helpers.items() if helper.ptx}
     return CudaView(
         text,
@@ -61,6 +71,29 @@ def view_of(kernels: Sequence[KernelResult]) -> CudaView:
         tuple(outline),
         tuple(helpers.values()),
         tuple(findings),
+        tuple(resources_of(kernel) for kernel in kernels),
+        machine,
+    )
+
+
+def _joined(first: MachineCode | None, then: MachineCode, above: int) -> MachineCode:
+    """Return the code of several kernels as one, its CUDA lines counted in the text of all."""
+    ptx, sass = (
+        tuple(
+            replace(line, cuda_line=line.cuda_line + above) if line.cuda_line is not None else line
+            for line in lines
+        )
+        for lines in (then.ptx, then.sass)
+    )
+    if first is None:
+        return replace(then, ptx=ptx, sass=sass)
+    return replace(
+        first,
+        ptx=first.ptx + ptx,
+        sass=first.sass + sass,
+        reports=first.reports + then.reports,
+        problem=first.problem or then.problem,
+        detail=first.detail or then.detail,
     )
 
 

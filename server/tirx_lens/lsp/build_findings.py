@@ -35,7 +35,7 @@ def error_findings(
             for frame in error.frames
             if Path(frame.file) == path and frame.line != line
         )
-        code = "TX506"
+        code = error.rule if error.rule in _NAMES else "TX506"
         findings.append(
             model.Finding(
                 code,

@@ -96,7 +96,7 @@ class CudaService:
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
-            lambda: self._request(document, path, chosen, arguments, asked.arch)
+            lambda: self._request(document, path, chosen, arguments, asked)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
         return await self._reply(result, chosen, document, path)
@@ -130,7 +130,7 @@ class CudaService:
         path: Path,
         builder: Builder,
         arguments: Mapping[str, Scalar],
-        arch: str | None,
+        asked: CudaParams,
     ) -> BuildRequest:
         from tirx_lens.compile.prepare import DEFAULT_ARCH, prepare
         from tirx_lens.compile.request import Limits
@@ -147,10 +147,11 @@ class CudaService:
             document.source.text,
             builder,
             arguments=arguments,
-            arch=arch or settings.arch or DEFAULT_ARCH,
+            arch=asked.arch or settings.arch or DEFAULT_ARCH,
             limits=Limits(time_seconds=settings.time_limit),
             workspace=[Path(folder) for folder in folders if folder],
             open_texts=open_texts,
+            machine_code=asked.machine_code,
         )
 
     async def _run(self, request: BuildRequest, name: str, token: str | int | None) -> BuildResult:

@@ -14,9 +14,11 @@ from tirx_lens.rules.urls import rule_url
 if TYPE_CHECKING:
     from tirx_lens.compile.result import MapEntry
     from tirx_lens.cuda.outline import Mark
+    from tirx_lens.cuda.resources import Resources
     from tirx_lens.cuda.view import CudaView
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.span import Span
+    from tirx_lens.worker.messages import CodeLine, MachineCode
 
 
 def view_to_json(view: CudaView, encoding: Encoding) -> dict[str, Any]:
@@ -29,6 +31,34 @@ def view_to_json(view: CudaView, encoding: Encoding) -> dict[str, Any]:
         "outline": [_mark(mark, source, encoding) for mark in view.outline],
         "helpers": [{"name": helper.name, "ptx": helper.ptx} for helper in view.helpers],
         "findings": [_finding(finding, source, encoding) for finding in view.findings],
+        "resources": [_resources(resources) for resources in view.resources],
+        "machine": _machine(view.machine) if view.machine is not None else None,
+    }
+
+
+def _resources(resources: Resources) -> dict[str, Any]:
+    return {
+        "kernel": resources.kernel,
+        "summary": resources.summary,
+        "facts": [
+            {"name": fact.name, "value": fact.value, "note": fact.note} for fact in resources.facts
+        ],
+    }
+
+
+def _machine(machine: MachineCode) -> dict[str, Any]:
+    def lines(code: tuple[CodeLine, ...]) -> dict[str, Any]:
+        return {
+            "text": "\n".join(line.text for line in code),
+            "lines": [None if line.cuda_line is None else line.cuda_line - 1 for line in code],
+        }
+
+    return {
+        "compiler": machine.compiler,
+        "problem": machine.problem,
+        "detail": machine.detail,
+        "ptx": lines(machine.ptx),
+        "sass": lines(machine.sass),
     }
 
 

@@ -46,7 +46,8 @@ class RawRequest:
 class CudaParams:
     """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
 
-    `arch` is the architecture to build for, where it is not that of the settings.
+    `arch` is the architecture to build for, where it is not that of the settings; `machine_code`
+    asks for PTX, SASS and the compiler's report too.
     """
 
     uri: str
@@ -55,6 +56,7 @@ class CudaParams:
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     arch: str | None = None
+    machine_code: bool = False
     work_done_token: str | int | None = None
 
     @classmethod
@@ -83,7 +85,8 @@ class CudaParams:
             raise MalformedMessageError("arch must be a string")
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        return cls(uri, line, column, builder, written, arch or None, token)
+        machine = _at(params, "machineCode") is True
+        return cls(uri, line, column, builder, written, arch or None, machine, token)
 
 
 def _at(value: object, key: str) -> Any:

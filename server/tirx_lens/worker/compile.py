@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .dispatch import DispatchWatch
 from .failures import BuildError, HostOnlyError, Place, definition_of, diagnose
 from .geometry import LaunchWatch, launch_of, resources_of
+from .machine_code import machine_code_of
 from .messages import Frame, KernelResult, Stage
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def compile_kernel(
         map=mapper.map_of(kernel.name, cuda, Frame(place.file, place.line, place.line)),
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
+        machine=machine_code_of(cuda, request.arch) if request.machine_code else None,
         config=kernel.config,
     )
 

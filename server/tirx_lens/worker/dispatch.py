@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ROW = re.compile(
     r"^\|\s*(?P<variant>\w+) \(prio=[^)]*\)\s*\|\s*(?P<reason>.*?)\s*\|$", re.MULTILINE
 )
+_BUFFER_SCOPE = re.compile(r"(?<!exec)(?<!exec[ _])scope", re.IGNORECASE)
 _REASONS_SHOWN = 2
 
 
@@ -60,7 +61,7 @@ class DispatchWatch:
 
     def explain(self, diagnostic: BuildDiagnostic) -> BuildDiagnostic:
         """Return the diagnostic of the failure, at the operation and in one sentence."""
-        diagnostic = replace(diagnostic, message=self._message())
+        diagnostic = replace(diagnostic, message=self._message(), rule=self._rule())
         spans = list(self._user_spans())
         if not spans:  # a library's own T.inline: the kernel's definition has to do
             return diagnostic
@@ -73,6 +74,12 @@ class DispatchWatch:
             column=self._tree.character_column(original, line, int(span.column)),
             frames=tuple(Frame(file, int(item.line), int(item.end_line)) for item, file in spans),
         )
+
+    def _rule(self) -> str | None:
+        if "no variant named" in self._report:
+            return "TX502"
+        reasons = [row["reason"] for row in _ROW.finditer(self._report)]
+        return "TX503" if any(_BUFFER_SCOPE.search(reason) for reason in reasons) else None
 
     def _message(self) -> str:
         name = str(self._operation.op.name).rsplit(".", 1)[-1]

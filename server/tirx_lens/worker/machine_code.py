@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .gpu_code import FILE
-from .messages import CodeLine, ResourceReport
+from .gpu_code import FILE, CompilerError, compile_cuda, disassemble
+from .messages import CodeLine, MachineCode, ResourceReport
+from .toolchain import NoToolchainError, find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,30 @@ _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) 
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SMEM = re.compile(r"(\d+) bytes smem")
+
+
+def machine_code_of(cuda: str, arch: str) -> MachineCode:
+    """Compile a generated text and read all that comes of it; why there is nothing, where so."""
+    try:
+        tools = find_toolchain()
+    except NoToolchainError as error:
+        return MachineCode(problem=str(error))
+    starts = [m.start() for m in re.finditer(r'^extern "C" __global__', cuda, re.MULTILINE)]
+    first = cuda.count("\n", 0, starts[0]) + 1 if starts else 1
+    inside = range(first, cuda.count("\n") + 2)
+    try:
+        code = compile_cuda(cuda, arch, tools)
+        printed = disassemble(code.cubin, tools)
+    except CompilerError as error:
+        words = str(error)
+        said = next((line for line in words.splitlines() if "error" in line), words)
+        return MachineCode(problem=f"The CUDA does not compile: {said.strip()}", detail=words)
+    return MachineCode(
+        code.compiler,
+        ptx_lines(code.ptx, inside),
+        sass_lines(printed, inside),
+        resource_reports(code.log),
+    )
 
 
 def sass_lines(printed: str, inside: range) -> tuple[CodeLine, ...]:
@@ -109,28 +134,26 @@ def _kernel_line(
     return None
 
 
-def resource_report(log: str, kernel: str) -> ResourceReport | None:
-    """Read what the assembler says of a kernel: registers, spills, stack, barriers, static SMEM."""
-    _, found, rest = _after_entry(log, kernel)
-    used = _USED.search(rest)
-    if not found or used is None:
-        return None
-    spills, barriers, smem = (pattern.search(rest) for pattern in (_SPILLS, _BARRIERS, _SMEM))
-    return ResourceReport(
-        registers=int(used[1]),
-        stack_bytes=int(spills[1]) if spills else 0,
-        spill_store_bytes=int(spills[2]) if spills else 0,
-        spill_load_bytes=int(spills[3]) if spills else 0,
-        barriers=int(barriers[1]) if barriers else 0,
-        static_smem_bytes=int(smem[1]) if smem else 0,
-    )
-
-
-def _after_entry(log: str, kernel: str) -> tuple[str, bool, str]:
-    """Return what of a log is about a kernel: from its name to the next entry's."""
+def resource_reports(log: str) -> tuple[ResourceReport, ...]:
+    """Read what the assembler says of each kernel: registers, spills, stack, barriers, SMEM."""
     entries = list(_ENTRY.finditer(log))
-    for entry, following in zip(entries, [*entries[1:], None], strict=True):
-        if entry[1] == kernel:
-            end = following.start() if following is not None else len(log)
-            return kernel, True, log[entry.end() : end]
-    return kernel, False, ""
+    ends = [entry.start() for entry in entries[1:]] + [len(log)]
+    reports = []
+    for entry, end in zip(entries, ends, strict=True):
+        about = log[entry.end() : end]
+        used = _USED.search(about)
+        if used is None:
+            continue
+        spills, barriers, smem = (p.search(about) for p in (_SPILLS, _BARRIERS, _SMEM))
+        reports.append(
+            ResourceReport(
+                kernel=entry[1],
+                registers=int(used[1]),
+                stack_bytes=int(spills[1]) if spills else 0,
+                spill_store_bytes=int(spills[2]) if spills else 0,
+                spill_load_bytes=int(spills[3]) if spills else 0,
+                barriers=int(barriers[1]) if barriers else 0,
+                static_smem_bytes=int(smem[1]) if smem else 0,
+            )
+        )
+    return tuple(reports)

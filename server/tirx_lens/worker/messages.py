@@ -79,6 +79,8 @@ class BuildRequest:
     config: str | None = None
     source_map: bool = True
     """Whether the kernels are to carry their source maps. The CUDA is the same with and without."""
+    machine_code: bool = False
+    """Whether to compile the CUDA too, for PTX, SASS and the resource report."""
     arch: str = "sm_100a"
     limits: Limits = Limits()
 
@@ -96,7 +98,8 @@ class Frame:
 class BuildDiagnostic:
     """Something that went wrong: one sentence for a reader, the whole story, and the place.
 
-    `frames` leads from the outermost call in the user's files to the place itself.
+    `frames` leads from the outermost call in the user's files to the place itself. `rule` is the
+    code of the rule it breaks, where that is known.
     """
 
     severity: Severity
@@ -107,6 +110,7 @@ class BuildDiagnostic:
     line: int | None = None
     column: int | None = None
     frames: tuple[Frame, ...] = ()
+    rule: str | None = None
 
 
 class Via(Enum):
@@ -172,6 +176,7 @@ class CodeLine:
 class ResourceReport:
     """What the assembler says one thread, or one CTA, of a kernel takes."""
 
+    kernel: str
     registers: int
     stack_bytes: int = 0
     spill_store_bytes: int = 0
@@ -190,7 +195,7 @@ class MachineCode:
     compiler: str = ""
     ptx: tuple[CodeLine, ...] = ()
     sass: tuple[CodeLine, ...] = ()
-    report: ResourceReport | None = None
+    reports: tuple[ResourceReport, ...] = ()
     problem: str | None = None
     detail: str = ""
 
@@ -211,6 +216,7 @@ class KernelResult:
     map: tuple[MapEntry, ...] = ()
     launch: Launch | None = None
     resources: Resources = Resources()
+    machine: MachineCode | None = None
     config: str | None = None
     """The label of the configuration that a registered kernel was built in."""
 
