@@ -88,8 +88,7 @@ scenario(
     await code.locator(".view-line", { hasText: "SYNCS" }).first().waitFor();
     await window.focusGroup(0);
     await window.goToLine(lineOf(STEP7, "Tx.gemm_async("));
-    await code.locator(".view-line", { hasText: "UTCHMMA" }).first().waitFor();
-    await marked(code, 1);
+    await marked(code, 5);
     await window.picture("1-sass");
 
     // From an instruction back to its Python.
@@ -98,12 +97,12 @@ scenario(
     await eventually("the copy is marked", async () => (await count(window.group(0))) > 0);
 
     // The resource report: a hint behind the kernel's head, and every figure in the panel.
-    const hint = page.locator(".view-line", { hasText: /registers, .* SMEM, 128 TMEM columns, 1 CTA per SM/ });
+    const hint = page.locator(".view-line", { hasText: /regs.·.145.KiB.·.128.cols.·.1.CTA.SM/ });
     await window.focusGroup(0);
     await window.goToLine(lineOf(STEP7, "def kernel("));
     await hint.first().waitFor();
     await page.locator(".pane-header", { hasText: "Kernel Resources" }).click();
-    await page.locator(".monaco-list-row", { hasText: "CTAs per SM: 1" }).first().waitFor();
+    await page.locator(".monaco-list-row", { hasText: /registers per thread: \d+ of 255/ }).first().waitFor();
     await window.picture("2-resources");
 
     await window.command("TIRx Lens: Show PTX");

@@ -5,6 +5,7 @@ import type { Arguments, Cuda } from "../protocol";
 
 export const SCHEME = "tirx-cuda";
 const PREVIOUS = "previous";
+const SASS = "sass-nvidia";
 
 /** One CUDA text, with what it takes to build it again. */
 export interface View {
@@ -125,11 +126,10 @@ export class Views
   async revealPart(view: View, part: Part): Promise<void> {
     const uri = partUri(view.uri, part);
     const viewColumn = columnOf(uri) ?? columnOf(view.uri) ?? vscode.ViewColumn.Beside;
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
-      viewColumn,
-      preview: false,
-      preserveFocus: true,
-    });
+    const opened = await vscode.workspace.openTextDocument(uri);
+    // By its ending a file of SASS would be taken for a style sheet.
+    const document = part === "sass" ? await vscode.languages.setTextDocumentLanguage(opened, SASS) : opened;
+    await vscode.window.showTextDocument(document, { viewColumn, preview: false, preserveFocus: true });
   }
 
   /** Put a view in the place of one that has another name. */

@@ -70,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
     parser.add_argument(
+        "--machine-code",
+        action="store_true",
+        help="compile the CUDA too: PTX and SASS in the JSON, what it takes of the GPU in the text",
+    )
+    parser.add_argument(
         "--html",
         metavar="PAGE",
         type=Path,
@@ -138,6 +143,7 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
             arguments=_meant_for(builder, given, alone=len(chosen) == 1),
             config=arguments.config,
             source_map=arguments.output_format == "json" or arguments.html is not None,
+            machine_code=arguments.machine_code,
             arch=arguments.arch,
             limits=Limits(arguments.time_limit),
             workspace=(Path.cwd(),),

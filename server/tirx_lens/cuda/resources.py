@@ -124,13 +124,13 @@ def _summary(
 ) -> str:
     parts = []
     if report is not None:
-        parts.append(f"{report.registers} registers")
+        parts.append(f"{report.registers} regs")
         if report.spill_store_bytes or report.spill_load_bytes:
             parts.append(f"{report.spill_store_bytes + report.spill_load_bytes} B spilled")
     if kernel.resources.dynamic_smem_bytes is not None:
-        parts.append(f"{kernel.resources.dynamic_smem_bytes / 1024:.1f} KiB SMEM")
+        parts.append(f"{kernel.resources.dynamic_smem_bytes / 1024:.0f} KiB")
     if kernel.resources.tmem_columns:
-        parts.append(f"{kernel.resources.tmem_columns} TMEM columns")
+        parts.append(f"{kernel.resources.tmem_columns} cols")
     if fitting is not None:
-        parts.append(f"{fitting[0].ctas} CTA{'' if fitting[0].ctas == 1 else 's'} per SM")
-    return ", ".join(parts)
+        parts.append(f"{fitting[0].ctas} CTA/SM")
+    return " · ".join(parts)  # VS Code cuts a hint off after 43 characters
