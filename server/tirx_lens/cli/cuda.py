@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tirx_lens.compile.request import BuildRequest, Scalar
+    from tirx_lens.compile.result import KernelResult
 
 BUILT, BROKEN, FAILED = 0, 1, 2
 
@@ -231,11 +232,24 @@ def _print(results: tuple[BuildResult, ...], *, texts: bool) -> None:
             origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
             print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
             print(kernel.cuda.rstrip("\n"))
+            if kernel.machine is not None:
+                _print_resources(kernel)
             print()
     sys.stdout.flush()
     for result in results:
         for item in result.diagnostics:
             print(_line(item), file=sys.stderr)
+
+
+def _print_resources(kernel: KernelResult) -> None:
+    """Print what a kernel takes of its GPU, as comments behind its CUDA."""
+    from tirx_lens.cuda.resources import resources_of
+
+    for fact in resources_of(kernel).facts:
+        note = f" ({fact.note})" if fact.note else ""
+        print(f"// {fact.name}: {fact.value}{note}")
+    if kernel.machine is not None and kernel.machine.problem is not None:
+        print(f"tirx-lens cuda: {kernel.machine.problem}", file=sys.stderr)
 
 
 def _line(item: BuildDiagnostic) -> str:
