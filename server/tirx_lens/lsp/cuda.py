@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from tirx_lens.lsp.messages import (
     Choose,
@@ -16,8 +16,10 @@ from tirx_lens.lsp.messages import (
     CudaReply,
     Failed,
     MalformedMessageError,
+    MappedLine,
     NeedArguments,
     Parameter,
+    SourceLines,
     State,
     Status,
 )
@@ -25,7 +27,7 @@ from tirx_lens.lsp.progress import progress
 from tirx_lens.model.source import Position, SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.request import BuildRequest, Scalar
@@ -94,13 +96,21 @@ class CudaService:
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
-            lambda: self._request(document, path, chosen, arguments)
+            lambda: self._request(document, path, chosen, arguments, asked.config)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
-        return self._reply(result, chosen, document, path)
+        # A map has as many entries as the CUDA has lines: too many for the message loop.
+        return await self._server.background.run(
+            lambda: self._reply(result, chosen, document, path)
+        )
 
     def _request(
-        self, document: Document, path: Path, builder: Builder, arguments: Mapping[str, Scalar]
+        self,
+        document: Document,
+        path: Path,
+        builder: Builder,
+        arguments: Mapping[str, Scalar],
+        config: str | None,
     ) -> BuildRequest:
         from tirx_lens.compile.prepare import DEFAULT_ARCH, prepare
         from tirx_lens.compile.request import Limits
@@ -117,6 +127,7 @@ class CudaService:
             document.source.text,
             builder,
             arguments=arguments,
+            config=config,
             arch=settings.arch or DEFAULT_ARCH,
             limits=Limits(time_seconds=settings.time_limit),
             workspace=[Path(folder) for folder in folders if folder],
@@ -162,7 +173,14 @@ class CudaService:
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
             return reply
-        return shown(result.kernels, builder)
+        uris = {str(path): document.uri}
+
+        def uri_of(file: str) -> str:
+            if file not in uris:
+                uris[file] = from_fs_path(file) or Path(file).as_uri()
+            return uris[file]
+
+        return shown(result, builder, uri_of)
 
     def _failure(
         self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path
@@ -230,23 +248,47 @@ def needed(builder: Builder) -> NeedArguments:
     )
 
 
-def shown(kernels: Sequence[KernelResult], builder: Builder) -> Cuda:
+def shown(result: BuildResult, builder: Builder, uri_of: Callable[[str], str]) -> Cuda:
     """Make the reply of the kernels that a builder gave: nearly always one."""
+    from tirx_lens.compile.result import Severity
+
+    kernels = result.kernels
     first = kernels[0]
     written = {name: _written(value) for name, value in first.args.items()}
     title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
-    parts = [kernel.cuda for kernel in kernels]
-    if len(parts) > 1:
-        parts = [f"// kernel {kernel.name}\n{kernel.cuda}" for kernel in kernels]
+    text, lines = "", list[MappedLine]()
+    for kernel in kernels:
+        if len(kernels) > 1:
+            text += ("\n" if text else "") + f"// kernel {kernel.name}\n"
+        lines += _mapped_lines(kernel, text.count("\n"), uri_of)
+        text += kernel.cuda
     return Cuda(
-        title=title,
-        text="\n".join(parts),
+        title=f"{builder.name} {first.config}" if first.config else title,
+        text=text,
         kernel=", ".join(kernel.name for kernel in kernels),
         builder=builder.name,
         arguments=written,
         tvm_version=first.tvm_version,
         target=first.target,
+        config=first.config,
+        map=tuple(lines),
+        notes=tuple(item.message for item in result.diagnostics if item.severity is Severity.NOTE),
     )
+
+
+def _mapped_lines(
+    kernel: KernelResult, lines_above: int, uri_of: Callable[[str], str]
+) -> Iterator[MappedLine]:
+    for entry in kernel.map:
+        yield MappedLine(
+            line=lines_above + entry.cuda_line - 1,
+            frames=tuple(
+                SourceLines(uri_of(frame.file), frame.line - 1, frame.end_line - 1)
+                for frame in entry.frames
+            ),
+            via=entry.via.value,
+            guessed=entry.via.is_guess,
+        )
 
 
 def _written(value: Scalar) -> str:

@@ -41,7 +41,10 @@ class RawRequest:
 
 @dataclass(frozen=True, slots=True)
 class CudaParams:
-    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name."""
+    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
+
+    `config` is the label of a registered kernel's configuration; without one it is the first.
+    """
 
     uri: str
     line: int | None = None
@@ -49,6 +52,7 @@ class CudaParams:
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     work_done_token: str | int | None = None
+    config: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> CudaParams:
@@ -73,7 +77,10 @@ class CudaParams:
             written[name] = value if isinstance(value, str) else repr(value)
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        return cls(uri, line, column, builder, written, token)
+        config = _at(params, "config")
+        if config is not None and not isinstance(config, str):
+            raise MalformedMessageError("config must be a string")
+        return cls(uri, line, column, builder, written, token, config)
 
 
 def _at(value: object, key: str) -> Any:
@@ -81,8 +88,43 @@ def _at(value: object, key: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLines:
+    """A statement of Python: zero-based lines, both inclusive."""
+
+    uri: str
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLine:
+    """The Python that one line of the CUDA, zero-based, came from: outermost call first.
+
+    `via` says how that is known. A line that is `guessed` was made by TVM itself, and has the
+    place of a neighbour: it is to be drawn lighter.
+    """
+
+    line: int
+    frames: tuple[SourceLines, ...]
+    via: str
+    guessed: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of the reply's `map`."""
+        return {
+            "line": self.line,
+            "frames": [
+                {"uri": frame.uri, "line": frame.line, "endLine": frame.end_line}
+                for frame in self.frames
+            ],
+            "via": self.via,
+            "guessed": self.guessed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Cuda:
-    """The CUDA of one kernel. `map` is empty until builds carry line maps."""
+    """The CUDA of one kernel. Where `map` is empty, `notes` say why."""
 
     title: str
     text: str
@@ -91,6 +133,9 @@ class Cuda:
     arguments: Mapping[str, str]
     tvm_version: str
     target: str
+    config: str | None = None
+    map: tuple[MappedLine, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
@@ -103,7 +148,9 @@ class Cuda:
             "arguments": dict(self.arguments),
             "tvmVersion": self.tvm_version,
             "target": self.target,
-            "map": [],
+            "config": self.config,
+            "map": [line.to_json() for line in self.map],
+            "notes": list(self.notes),
         }
 
 
