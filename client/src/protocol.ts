@@ -35,6 +35,8 @@ export interface CudaParams {
   readonly arguments?: Arguments;
   /** The architecture to build for, where it is not that of the settings. */
   readonly arch?: string;
+  /** Which configuration of a registered kernel; without one it is the first. */
+  readonly config?: string;
   /** Whether PTX, SASS and the compiler's report are wanted too. */
   readonly machineCode?: boolean;
   /** Under which the server reports what the build is doing. */
@@ -143,6 +145,8 @@ export interface Cuda {
   readonly arguments: Arguments;
   readonly tvmVersion: string;
   readonly target: string;
+  /** The label of a registered kernel's configuration; null for other kernels. */
+  readonly config: string | null;
 }
 
 export interface NeedArguments {

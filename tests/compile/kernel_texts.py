@@ -38,6 +38,8 @@ def request(
     output: int = 1 << 20,
     arguments: dict[str, Scalar] | None = None,
     workspace: tuple[Path, ...] = (),
+    config: str | None = None,
+    source_map: bool = True,
 ) -> BuildRequest:
     """Ask for one builder of a text that need not be on disk."""
     return prepare(
@@ -47,4 +49,6 @@ def request(
         arguments=arguments,
         limits=Limits(seconds, memory, output),
         workspace=workspace,
+        config=config,
+        source_map=source_map,
     )

@@ -97,10 +97,16 @@ async def test_no_tvm(tmp_path: Path) -> None:
     assert "has no TVM: choose the interpreter your kernels run in" in diagnostic.message
 
 
-@pytest.mark.parametrize("version", ["0.25.0", "0.28.0", "0.2", "unknown"])
-async def test_a_release_of_tvm_that_was_not_tried(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["0.24.0", "0.2"])
+async def test_a_release_of_tvm_before_tirx(version: str, tmp_path: Path) -> None:
     diagnostic = await diagnostic_of(package(tmp_path, f"__version__ = '{version}'\n"), tmp_path)
-    assert f"TVM {version} is not supported, 0.26 and 0.27 are" in diagnostic.message
+    assert f"TVM {version} is too old, 0.25 is the first with TIRx" in diagnostic.message
+
+
+@pytest.mark.parametrize("version", ["0.25.0", "0.28.0", "unknown"])
+async def test_a_tvm_without_tirx(version: str, tmp_path: Path) -> None:
+    diagnostic = await diagnostic_of(package(tmp_path, f"__version__ = '{version}'\n"), tmp_path)
+    assert f"TVM {version} at {tmp_path / 'site' / 'tvm'} has no TIRx" in diagnostic.message
 
 
 async def test_a_directory_that_shadows_tvm(tmp_path: Path) -> None:

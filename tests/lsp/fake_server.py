@@ -5,7 +5,8 @@ one, `NOTE` none; each `SLOW` makes the analysis last half a second, `BREAK` mak
 
 Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
 fail there, `HANG` makes it last until it is cancelled, `DIVERGENT` gives CUDA with a barrier that
-only half of the threads reach, on a line that came from there.
+only half of the threads reach, on a line that came from there; `MAPPED` makes it two kernels, each
+with a map, and `UNMAPPED` a note as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import logging
 import re
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Analysis
@@ -82,6 +85,15 @@ class FakeCompiler:
         )
         name = request.kernel or "kernel"
         kernel = KernelResult(name, request.builder, request.args, cuda, "0.99", request.arch)
+        if "MAPPED" in text:
+            helper = Frame(str(Path(request.entry).parent / "a helper.py"), 7, 7)
+            entries = (
+                MapEntry(1, (Frame(request.entry, 3, 4), helper), Via.STATEMENT),
+                MapEntry(2, (Frame(request.entry, 3, 4),), Via.NEXT),
+            )
+            both = (replace(kernel, cuda="a;\nb;\n", map=entries, config=request.config),) * 2
+            note = BuildDiagnostic(Severity.NOTE, Stage.SOURCE_MAP, "It has no source map.")
+            return BuildResult(both, (note,) if "UNMAPPED" in text else ())
         return BuildResult(kernels=(kernel,))
 
     async def close(self) -> None:

@@ -86,12 +86,15 @@ def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
         "arguments": {"M": "128", "N": "256"},
         "tvmVersion": "0.99",
         "target": "sm_90a",
+        "config": None,
         "notes": [],
         "map": [],
         "preambleLine": 0,
         "outline": [],
         "helpers": [],
         "findings": [],
+        "resources": [{"kernel": "kernel", "summary": "", "facts": []}],
+        "machine": None,
     }
     assert request == {
         "command": ["/opt/python"],
@@ -102,6 +105,32 @@ def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
         "arch": "sm_90a",
         "limit": 7.0,
     }
+
+
+def test_the_map_of_several_kernels(make, tmp_path):
+    """Lines are zero-based, in the text of all kernels; the document is the client's."""
+    workspace = make()
+    reply = workspace.show(OTHER + "# MAPPED\n", config="wide")
+    assert reply["text"] == "// kernel kernel\na;\nb;\n\n// kernel kernel\na;\nb;\n"
+    assert (reply["title"], reply["config"], reply["notes"]) == ("copy wide", "wide", [])
+    statement = {"uri": workspace.uri, "line": 2, "endLine": 3}
+    helper = {"uri": (tmp_path / "a helper.py").as_uri(), "line": 6, "endLine": 6}
+    exact = {"frames": [statement, helper], "via": "statement", "guessed": False}
+    guess = {"frames": [statement], "via": "next", "guessed": True}
+    assert reply["map"] == [
+        {"line": 1} | exact,
+        {"line": 2} | guess,
+        {"line": 5} | exact,
+        {"line": 6} | guess,
+    ]
+
+
+def test_why_there_is_no_map(make):
+    assert make().show(OTHER + "# UNMAPPED\n")["notes"] == ["It has no source map."]
+
+
+def test_a_configuration_that_is_no_label(make):
+    assert "config must be a string" in make().show(OTHER, config=7)["message"]
 
 
 def test_what_nothing_gives_is_asked_for(make):
@@ -269,5 +298,11 @@ def test_a_real_build(start, command):
     assert reply["kind"] == "cuda", reply
     assert "__global__" in reply["text"]
     assert reply["tvmVersion"].startswith("0.27")
+    text, lines = reply["text"].split("\n"), path.read_text().split("\n")
+    (store,) = [entry for entry in reply["map"] if "tensor_s2g" in text[entry["line"]]]
+    (frame,) = store["frames"]
+    assert frame["uri"] == path.as_uri()
+    assert "Tx.copy_async(" in lines[frame["line"]]
+    assert not store["guessed"]
     assert client.stop() == 0
     assert b"Traceback" not in client.stderr

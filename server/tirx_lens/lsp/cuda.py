@@ -147,6 +147,7 @@ class CudaService:
             document.source.text,
             builder,
             arguments=arguments,
+            config=asked.config,
             arch=asked.arch or settings.arch or DEFAULT_ARCH,
             limits=Limits(time_seconds=settings.time_limit),
             workspace=[Path(folder) for folder in folders if folder],
@@ -203,7 +204,8 @@ class CudaService:
         links = {entry.cuda_line: entry for entry in view.map}
         findings = cuda_findings(view.findings, SourceText(view.text), links, path, source)
         self._server.take_report(document.uri, builder.name, Report(source, findings))
-        return shown(result, builder, view, self._server.documents.encoding)
+        uris = {str(path): document.uri}
+        return shown(result, builder, view, self._server.documents.encoding, uris)
 
     def _failure(
         self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path
@@ -271,14 +273,22 @@ def needed(builder: Builder) -> NeedArguments:
     )
 
 
-def shown(result: BuildResult, builder: Builder, view: CudaView, encoding: Encoding) -> Cuda:
+def shown(
+    result: BuildResult,
+    builder: Builder,
+    view: CudaView,
+    encoding: Encoding,
+    uris: Mapping[str, str],
+) -> Cuda:
     """Make the reply of the kernels that a builder gave: nearly always one."""
+    from tirx_lens.compile.result import Severity
+
     kernels = result.kernels
     first = kernels[0]
     written = {name: _written(value) for name, value in first.args.items()}
     title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
     return Cuda(
-        title=title,
+        title=f"{builder.name} {first.config}" if first.config else title,
         view=view,
         encoding=encoding,
         kernel=", ".join(kernel.name for kernel in kernels),
@@ -286,7 +296,9 @@ def shown(result: BuildResult, builder: Builder, view: CudaView, encoding: Encod
         arguments=written,
         tvm_version=first.tvm_version,
         target=first.target,
-        notes=tuple(diagnostic.message for diagnostic in result.diagnostics),
+        config=first.config,
+        notes=tuple(item.message for item in result.diagnostics if item.severity is Severity.NOTE),
+        uris=uris,
     )
 
 

@@ -12,6 +12,8 @@ from tirx_lens.model.source import Encoding, SourceText
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from tirx_lens.compile.result import MapEntry
     from tirx_lens.cuda.outline import Mark
     from tirx_lens.cuda.resources import Resources
@@ -21,12 +23,22 @@ if TYPE_CHECKING:
     from tirx_lens.worker.messages import CodeLine, MachineCode
 
 
-def view_to_json(view: CudaView, encoding: Encoding) -> dict[str, Any]:
-    """Return what of a view goes into the reply; lines and columns count from 0."""
+def view_to_json(view: CudaView, encoding: Encoding, uris: Mapping[str, str]) -> dict[str, Any]:
+    """Return what of a view goes into the reply; lines and columns count from 0.
+
+    `uris` are those of paths that the client has its own names for.
+    """
+    known = dict(uris)
+
+    def uri_of(file: str) -> str:
+        if file not in known:
+            known[file] = from_fs_path(file) or Path(file).as_uri()
+        return known[file]
+
     source = SourceText(view.text)
     return {
         "text": view.text,
-        "map": [_link(entry) for entry in view.map],
+        "map": [_link(entry, uri_of) for entry in view.map],
         "preambleLine": view.preamble_line,
         "outline": [_mark(mark, source, encoding) for mark in view.outline],
         "helpers": [{"name": helper.name, "ptx": helper.ptx} for helper in view.helpers],
@@ -62,14 +74,14 @@ def _machine(machine: MachineCode) -> dict[str, Any]:
     }
 
 
-def _link(entry: MapEntry) -> dict[str, Any]:
+def _link(entry: MapEntry, uri_of: Callable[[str], str]) -> dict[str, Any]:
     return {
         "line": entry.cuda_line - 1,
         "via": entry.via.value,
         "guessed": entry.via.is_guess,
         "frames": [
             {
-                "uri": from_fs_path(frame.file) or Path(frame.file).as_uri(),
+                "uri": uri_of(frame.file),
                 "line": frame.line - 1,
                 "endLine": frame.end_line - 1,
             }

@@ -46,6 +46,7 @@ class RawRequest:
 class CudaParams:
     """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
 
+    `config` is the label of a registered kernel's configuration; without one it is the first.
     `arch` is the architecture to build for, where it is not that of the settings; `machine_code`
     asks for PTX, SASS and the compiler's report too.
     """
@@ -58,6 +59,7 @@ class CudaParams:
     arch: str | None = None
     machine_code: bool = False
     work_done_token: str | int | None = None
+    config: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> CudaParams:
@@ -86,7 +88,10 @@ class CudaParams:
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
         machine = _at(params, "machineCode") is True
-        return cls(uri, line, column, builder, written, arch or None, machine, token)
+        config = _at(params, "config")
+        if config is not None and not isinstance(config, str):
+            raise MalformedMessageError("config must be a string")
+        return cls(uri, line, column, builder, written, arch or None, machine, token, config)
 
 
 def _at(value: object, key: str) -> Any:
@@ -97,7 +102,8 @@ def _at(value: object, key: str) -> Any:
 class Cuda:
     """The CUDA of one builder's kernels, and what an editor shows with it.
 
-    `notes` are sentences on what is missing.
+    `notes` are sentences on what is missing: where the map is empty they say why. `uris` has the
+    names under which the client knows its documents, by path.
     """
 
     title: str
@@ -108,7 +114,9 @@ class Cuda:
     arguments: Mapping[str, str]
     tvm_version: str
     target: str
+    config: str | None = None
     notes: tuple[str, ...] = ()
+    uris: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
@@ -122,8 +130,9 @@ class Cuda:
             "arguments": dict(self.arguments),
             "tvmVersion": self.tvm_version,
             "target": self.target,
+            "config": self.config,
             "notes": list(self.notes),
-            **view_to_json(self.view, self.encoding),
+            **view_to_json(self.view, self.encoding, self.uris),
         }
 
 

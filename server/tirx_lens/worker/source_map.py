@@ -50,7 +50,7 @@ class SourceMapper:
             return
         version = str(importlib.import_module("tvm").__version__)
         if not version.startswith(MAPPED):
-            self._missing = f"TVM {version} is not one whose lines can be followed"
+            self._missing = f"lines can be followed in TVM 0.26 and 0.27, and this is {version}"
             return
         try:
             self._spans = Spans()
@@ -93,22 +93,29 @@ class SourceMapper:
             marked, functions = self._marked
             try:
                 statements = statements_of_lines(marked, cuda, functions)
-                return line_map(cuda, statements, functions, self._texts, definition)
+                entries = line_map(cuda, statements, functions, self._texts, definition)
+                if self._lost.refused is not None:
+                    self._note(
+                        f"The source map of {kernel} guesses more", self._lost.refused, definition
+                    )
+                return entries
             except MarkError as error:
                 why = str(error)
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
+        self._note(f"The CUDA of {kernel} has no source map", why or "", definition)
+        return ()
+
+    def _note(self, what: str, why: str, place: Frame) -> None:
+        message = f"{what}: {why}"
         self.notes.append(
             BuildDiagnostic(
-                Severity.NOTE,
-                Stage.SOURCE_MAP,
-                f"The CUDA of {kernel} has no source map: {why}",
-                file=definition.file,
-                line=definition.line,
+                *(Severity.NOTE, Stage.SOURCE_MAP, message),
+                file=place.file,
+                line=place.line,
                 column=1,
             )
         )
-        return ()
 
     @contextlib.contextmanager
     def _printing_twice(self) -> Iterator[None]:

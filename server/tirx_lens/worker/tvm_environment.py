@@ -13,8 +13,8 @@ from pathlib import Path
 
 from .messages import Environment
 
-SUPPORTED = ((0, 26), (0, 27))
-"""The releases whose compilation path and error texts were tried."""
+OLDEST = (0, 25)
+"""The first release with TIRx. 0.25 to 0.27 were tried; a newer one is given the chance."""
 
 ADVICE = "choose the interpreter your kernels run in, or install apache-tvm 0.27 into this one"
 
@@ -60,19 +60,25 @@ def warm_up() -> Environment:
         return _environment(
             version=version,
             path=path,
-            reason=f"TVM {version} is not supported, 0.26 and 0.27 are: {ADVICE}",
+            reason=f"TVM {version} is too old, 0.25 is the first with TIRx: {ADVICE}",
         )
     try:
         importlib.import_module("tvm.script.tirx")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "tvm":
+            return _broken(error)
+        return _environment(
+            version=version, path=path, reason=f"TVM {version} at {path} has no TIRx: {ADVICE}"
+        )
     except BaseException as error:
         return _broken(error)
     return _environment(version=version, path=path)
 
 
 def is_supported(version: str) -> bool:
-    """Tell whether kernels can be built with this release."""
+    """Tell whether kernels may build with this release; of a version that is no number they may."""
     numbers = version.split(".")[:2]
-    return all(number.isdigit() for number in numbers) and tuple(map(int, numbers)) in SUPPORTED
+    return not all(number.isdigit() for number in numbers) or tuple(map(int, numbers)) >= OLDEST
 
 
 def _missing() -> Environment:
