@@ -70,7 +70,7 @@ def find_files(
         if _names_folder(path):
             found = _walk(path, exclude, respect_gitignore=respect_gitignore)
         else:
-            found = iter(() if _excluded(path, exclude) else (path,))
+            found = iter(() if is_excluded(path, exclude) else (path,))
         for file in found:
             if isinstance(file, Unreadable):
                 yield file
@@ -129,7 +129,7 @@ def _walk(
         inner = []
         for entry in entries:
             path, absolute = place / entry.name, f"{real.rstrip(os.sep)}{os.sep}{entry.name}"
-            if _excluded(path, exclude):
+            if is_excluded(path, exclude):
                 continue
             if _is_folder(entry):
                 if entry.name not in _NEVER and not ignored.folder(absolute):
@@ -161,5 +161,6 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _excluded(path: Path, patterns: tuple[str, ...]) -> bool:
+def is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
+    """Tell whether one of the shell patterns is for a path or for its last part."""
     return any(fnmatch(path.name, pattern) or fnmatch(str(path), pattern) for pattern in patterns)

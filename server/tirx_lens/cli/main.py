@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tirx_lens import __version__
+from tirx_lens.cli.streams import BROKEN_PIPE, silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +22,25 @@ COMMANDS = {
     "server": "speak the Language Server Protocol on standard input and output",
 }
 
-FAILED = 2
-"""Exit code when tirx-lens itself, rather than what it looked at, is at fault."""
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl+C ended: 128 + 2."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `tirx-lens` with the given arguments and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        silence(sys.stdout)
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tirx-lens",
         description="Find the mistakes in TIRx kernels that TVM compiles silently.",
@@ -42,13 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name == called:
             importlib.import_module(f"tirx_lens.cli.{name}").add_arguments(subparser)
     arguments = parser.parse_args(words)
-    try:
-        return int(importlib.import_module(f"tirx_lens.cli.{arguments.command}").run(arguments))
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        sys.stderr.close()
-        return FAILED
-    except KeyboardInterrupt:
-        return 130
+    return int(importlib.import_module(f"tirx_lens.cli.{arguments.command}").run(arguments))
 
 
 if __name__ == "__main__":

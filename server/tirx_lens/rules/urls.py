@@ -1,8 +1,10 @@
-"""Where the page of a rule is."""
+"""Where this project and the pages of its rules are."""
 
 from __future__ import annotations
 
-_PAGES = "https://github.com/tirx-lens/tirx-lens/blob/main/docs/rules"
+HOME = "https://github.com/tirx-lens/tirx-lens"
+
+_PAGES = f"{HOME}/blob/main/docs/rules"
 
 
 def rule_url(code: str, name: str) -> str:
