@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Move = Callable[[Span], Span]
 
+_BARE_LINE_END = re.compile(r"(?<!\r)\n")
 _LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
 
 
@@ -55,6 +56,13 @@ class Edit:
         """Return the edit with its place moved."""
         return Edit(move(self.span), self.text)
 
+    def with_line_ends(self, source: SourceText) -> Edit:
+        r"""Return the edit with each `\n` of its own as the line end of the text around it."""
+        if "\n" not in self.text:
+            return self
+        ending = source.line_end(source.line_of(self.span.start))
+        return Edit(self.span, _BARE_LINE_END.sub(ending, self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
@@ -68,6 +76,11 @@ class Fix:
         """Return the fix with its places moved."""
         edits = tuple(edit.moved(move) for edit in self.edits)
         return Fix(_with_moved_marks(self.message, move), self.applicability, edits)
+
+    def with_line_ends(self, source: SourceText) -> Fix:
+        """Return the fix with the line ends of the text that it is for."""
+        edits = tuple(edit.with_line_ends(source) for edit in self.edits)
+        return replace(self, edits=edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +121,12 @@ class Finding:
             related=tuple(related.moved(move) for related in self.related),
         )
 
-    def with_lines(self, source: SourceText) -> Finding:
-        """Return the finding with one-based line numbers where its messages have line marks."""
+    def fitted(self, source: SourceText) -> Finding:
+        """Return the finding as it is shown and applied in a text.
+
+        Its messages have one-based line numbers where they had line marks, its fix the line ends of
+        the text.
+        """
 
         def spelled(message: str) -> str:
             return _LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
@@ -117,7 +134,11 @@ class Finding:
         return replace(
             self,
             message=spelled(self.message),
-            fix=replace(self.fix, message=spelled(self.fix.message)) if self.fix else None,
+            fix=(
+                replace(self.fix.with_line_ends(source), message=spelled(self.fix.message))
+                if self.fix
+                else None
+            ),
             related=tuple(replace(r, message=spelled(r.message)) for r in self.related),
         )
 

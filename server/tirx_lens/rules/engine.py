@@ -73,7 +73,7 @@ def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
     """
     once: dict[tuple[str, int, int, str], Finding] = {}
     for unsettled in findings:
-        finding = unsettled.with_lines(source)
+        finding = unsettled.fitted(source)
         key = (finding.code, finding.span.start, finding.span.end, finding.message)
         once.setdefault(key, finding)
     return sorted(once.values(), key=lambda found: (found.span.start, found.code))
