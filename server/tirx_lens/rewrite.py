@@ -26,7 +26,7 @@ def rewrite(path: Path, change: Rewrite) -> str | None:
     changed since it was read is left alone.
     """
     try:
-        target = Path(os.path.realpath(path))
+        target = path.resolve(strict=True)
         if not os.access(target, os.W_OK):
             return "permission denied"
         return _replace(target, change)

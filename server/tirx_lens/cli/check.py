@@ -113,13 +113,9 @@ def run(arguments: argparse.Namespace) -> int:
     if objection is not None:
         streams.say(objection)
         return FAILED
-    try:
-        if arguments.paths == [STDIN] or arguments.stdin_filename is not None:
-            return _check_input(arguments)
-        return _check_files(arguments)
-    except OSError as error:  # of writing: what is read has its own failures
-        streams.say(f"cannot write: {error.strerror or error}")
-        return FAILED
+    if arguments.paths == [STDIN] or arguments.stdin_filename is not None:
+        return _check_input(arguments)
+    return _check_files(arguments)
 
 
 def options_for(arguments: argparse.Namespace) -> FileOptions:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import sys
 from typing import TYPE_CHECKING
 
 from tirx_lens import __version__
-from tirx_lens.cli.streams import BROKEN_PIPE, silence
+from tirx_lens.cli.streams import BROKEN_PIPE, say, silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,13 @@ COMMANDS = {
     "server": "speak the Language Server Protocol on standard input and output",
 }
 
+FAILED = 2
+"""Exit code when tirx-lens itself, rather than what it looked at, is at fault."""
+
 INTERRUPTED = 130
 """Exit code of a command that Ctrl+C ended: 128 + 2."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        silence(sys.stdout)
+        say(f"cannot write: {error.strerror}")
+        return FAILED
     return code
 
 

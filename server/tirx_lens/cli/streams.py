@@ -44,8 +44,10 @@ def say(message: str) -> None:
     write(sys.stderr, f"tirx-lens: {message}\n")
 
 
-def silence(stream: TextIO) -> None:
+def silence(stream: TextIO | None) -> None:
     """Let what is still to be written, and flushed at the end, go nowhere."""
+    if stream is None:
+        return
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
