@@ -66,7 +66,7 @@ def test_nothing_to_do() -> None:
 
 def test_a_process_that_dies_costs_its_own_thing() -> None:
     values, _, calls = run([1, 100, 2, 101, 100, 3, 101], 2)
-    died, left = "its process was ended by SIGKILL", "exit code 7"
+    died, left = "its process was ended by SIGKILL", "its process ended with exit code 7"
     assert values == [1, died, 4, left, died, 9, left]
     assert calls == 7
 

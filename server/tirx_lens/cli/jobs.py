@@ -162,7 +162,9 @@ class _Worker(Generic[T, R]):
         self.dismiss()
         if code is None:
             return "its process closed its pipe"
-        return f"its process was ended by {_name(-code)}" if code < 0 else f"exit code {code}"
+        if code < 0:
+            return f"its process was ended by {_name(-code)}"
+        return f"its process ended with exit code {code}"
 
 
 def _name(number: int) -> str:
