@@ -67,18 +67,12 @@ def find_files(
     """
     seen: set[str] = set()
     for path in paths:
-        if _names_folder(path):
-            found = _walk(path, exclude, respect_gitignore=respect_gitignore)
-        else:
-            found = iter(() if is_excluded(path, exclude) else (path,))
-        for file in found:
-            if isinstance(file, Unreadable):
-                yield file
-                continue
-            identity = os.path.realpath(file)
-            if identity not in seen:
-                seen.add(identity)
-                yield file
+        for found in _named(path, exclude, respect_gitignore=respect_gitignore):
+            if isinstance(found, Unreadable):
+                yield found
+            elif found.identity not in seen:
+                seen.add(found.identity)
+                yield found.path
 
 
 def read_source(path: Path) -> SourceText | Unreadable:
@@ -113,9 +107,26 @@ def decode(path: Path, data: bytes) -> SourceFile | Unreadable:
         return Unreadable(path, "not a text file that Python could read")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file by the path that leads to it, and by the one of its own, which is absolute."""
+
+    path: Path
+    identity: str
+
+
+def _named(
+    path: Path, exclude: tuple[str, ...], *, respect_gitignore: bool
+) -> Iterator[_Found | Unreadable]:
+    if _names_folder(path):
+        yield from _walk(path, exclude, respect_gitignore=respect_gitignore)
+    elif not is_excluded(path, exclude):
+        yield _Found(path, os.path.realpath(path))
+
+
 def _walk(
     folder: Path, exclude: tuple[str, ...], *, respect_gitignore: bool
-) -> Iterator[Path | Unreadable]:
+) -> Iterator[_Found | Unreadable]:
     root = os.path.realpath(folder)
     waiting = [(folder, root, Ignored.around(root) if respect_gitignore else NOTHING)]
     while waiting:
@@ -135,7 +146,7 @@ def _walk(
                 if entry.name not in _NEVER and not ignored.folder(absolute):
                     inner.append((path, absolute, ignored.inside(absolute)))
             elif entry.name.endswith(_PYTHON) and _is_file(entry) and not ignored.file(absolute):
-                yield path
+                yield _Found(path, os.path.realpath(path) if entry.is_symlink() else absolute)
         waiting += reversed(inner)
 
 
