@@ -6,6 +6,7 @@ import ast
 import os
 import stat
 import subprocess
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def mended(text: str) -> str:
     fixed = apply_safe_fixes(SourceText(text), analyse)
     assert fixed.settled
     return fixed.text
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("broken/*.py")), ids=lambda path: path.stem)
+def test_unsafe_fixes_leave_python_and_find_nothing_new(path: Path) -> None:
+    source = SourceText(path.read_text("utf-8"))
+    before = Counter(finding.code for finding in analyse(source).findings)
+    fixed = apply_safe_fixes(source, analyse, unsafe=True)
+    ast.parse(fixed.text)
+    after = Counter(finding.code for finding in analyse(SourceText(fixed.text)).findings)
+    assert fixed.settled
+    assert after <= before
+    assert after.total() == before.total() - fixed.applied
 
 
 @pytest.fixture(params=MENDABLE, ids=lambda path: path.stem)

@@ -65,3 +65,9 @@ def test_what_is_no_text_is_a_failure_and_gives_none(tmp_path: Path) -> None:
     done = tirx_lens_bytes("check", "-", "--fix", cwd=tmp_path, given=b"\xff\xfe\0")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"tirx-lens: -: not a text file that Python could read\n")
+
+
+def test_a_file_of_that_name_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "-").write_text(BROKEN, "utf-8")
+    done = tirx_lens("check", "./-", cwd=tmp_path, given=CLEAN)
+    assert (done.returncode, done.stdout[:2]) == (1, "-:")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 STDIN = Path("-")
+"""Standard input. `./-` is an equal path and another thing: compare by identity."""
 
 Task: TypeAlias = "tuple[Path, FileOptions] | Unreadable"
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        type=Path,
+        type=_path,
         help="files, and folders to search for Python files (default: the current folder); "
         "`-` reads standard input",
     )
@@ -113,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     if objection is not None:
         streams.say(objection)
         return FAILED
-    if arguments.paths == [STDIN] or arguments.stdin_filename is not None:
+    if _names_input(arguments.paths) or arguments.stdin_filename is not None:
         return _check_input(arguments)
     return _check_files(arguments)
 
@@ -217,11 +218,21 @@ def _objection(arguments: argparse.Namespace) -> str | None:
         return f"--statistics goes with the formats {', '.join(COUNTED)}"
     if arguments.statistics and arguments.diff:
         return "--statistics and --diff do not go together"
-    if STDIN in arguments.paths and len(arguments.paths) > 1:
+    if _names_input(arguments.paths) and len(arguments.paths) > 1:
         return "standard input, `-`, is checked alone"
-    if arguments.stdin_filename is not None and arguments.paths not in ([], [STDIN]):
+    if arguments.stdin_filename is not None and not (
+        arguments.paths == [] or _names_input(arguments.paths)
+    ):
         return "--stdin-filename is about standard input, and files are named, too"
     return None
+
+
+def _path(word: str) -> Path:
+    return STDIN if word == "-" else Path(word)
+
+
+def _names_input(paths: list[Path]) -> bool:
+    return any(path is STDIN for path in paths)
 
 
 def _codes(listed: str) -> tuple[str, ...]:
