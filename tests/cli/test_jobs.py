@@ -115,6 +115,37 @@ def test_processes_do_not_outlive_the_first(tmp_path: Path, number: int, seconds
     wait_until(lambda: not any(alive(worker) for worker in workers))
 
 
+def test_an_interruption_while_processes_start_leaves_none(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, time\n"
+        "from multiprocessing.process import BaseProcess\n"
+        "from tirx_lens.cli import jobs\n"
+        "jobs._serve = lambda *ends: time.sleep(60)\n"  # looks up from nothing
+        "start = BaseProcess.start\n"
+        "def start_and_be_interrupted(process):\n"
+        "    start(process)\n"
+        "    print(process.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "BaseProcess.start = start_and_be_interrupted\n"
+        "work = jobs.Work(lambda number: None, lambda number, reason: None)\n"
+        "try:\n"
+        "    jobs.work_through([1, 2, 3], work, 3, lambda: None)\n"
+        "except KeyboardInterrupt:\n"
+        "    os._exit(130)\n"  # without multiprocessing's own last look around
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        start_new_session=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+    (worker,) = done.stdout.split()
+    assert not alive(int(worker))
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
     while not condition():

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
@@ -82,8 +82,9 @@ def _share(
     def employ() -> None:
         index = next(waiting, None)
         if index is not None:
-            worker: _Worker[T, R] = _Worker(work)
-            team[worker.pipe] = worker
+            with _uninterrupted():
+                worker: _Worker[T, R] = _Worker(work)
+                team[worker.pipe] = worker
             worker.give(index, things[index])
 
     try:
@@ -110,6 +111,24 @@ def _share(
         for worker in team.values():
             worker.dismiss()
     return [results[index] for index in range(len(things))]
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl+C wait: between its start and its place in the team, a process would be forgotten.
+
+    What is started meanwhile never hears of it.
+    """
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True, slots=True)
