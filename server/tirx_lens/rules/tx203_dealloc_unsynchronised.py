@@ -21,12 +21,14 @@ from tirx_lens.threads.warps import warps_touched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(
     {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER, Op.CLUSTER_ARRIVE}
 )
+_ARRIVALS = (Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
 _ALLOC = """
     addr = T.alloc_shared([1], "uint32")
     pool = T.SMEMPool()
@@ -129,6 +131,16 @@ class DeallocUnsynchronised(Rule):
             _READ,
             "        drained.arrive(0)\n",
             _FREE.replace("wg_id == 0", "wg_id == 1").replace(
+                "        T.ptx", "        drained.wait(0, 0)\n        T.ptx", 1
+            ),
+        ),
+        # A third warp waits for the readers, who waited for the MMA.
+        _kernel(
+            _ALLOC,
+            _MMA,
+            _READ,
+            "        drained.arrive(0)\n",
+            _FREE.replace("wg_id == 0 and warp_id == 0", "wg_id == 1 and warp_id == 2").replace(
                 "        T.ptx", "        drained.wait(0, 0)\n        T.ptx", 1
             ),
         ),
@@ -247,7 +259,8 @@ def _unsynchronised(reach: ReachMap, freed: Life) -> Reached | None:
             for i, reached in enumerate(before)
             if i > max(start, own_last) and reached.participants.possible & mine
         ]
-        if not any(_orders(reach, reached, access) for reached in after):
+        signalled = _signalled_after(reach, access)
+        if not any(_orders(reached, signalled) for reached in after):
             return access
     return None
 
@@ -274,19 +287,38 @@ def _start_of_role(before: tuple[Reached, ...], position: int, mine: int) -> int
     return min(inside) - 1
 
 
-def _orders(reach: ReachMap, reached: Reached, access: Reached) -> bool:
-    """Tell whether a barrier may put the freeing warp after an access."""
+def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
+    """Tell whether a barrier may put the freeing warp after what signals these barriers."""
     operation = reached.operation
     if operation.op in _MEETINGS:
         return True
-    if operation.op is not Op.BARRIER_WAIT:
-        return False
-    return operation.receiver is None or any(
-        other.operation.receiver == operation.receiver
-        and other.operation.op in (Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
-        and meets(other, access)
-        for other in reach.reached
-    )
+    waits = operation.op is Op.BARRIER_WAIT
+    return waits and (operation.receiver is None or operation.receiver in signalled)
+
+
+def _signalled_after(reach: ReachMap, access: Reached) -> frozenset[KernelObject]:
+    """Return the barriers on which some thread arrives after an access, or after a wait for one.
+
+    A commit ends what its thread multiplied, whoever reads the accumulator waits for it, and who
+    waits for the readers comes after both.
+    """
+    signalled: set[KernelObject] = set()
+    waiting: list[Reached] = [access]
+    while waiting:
+        earlier = waiting.pop()
+        found = {
+            arrival.operation.receiver
+            for arrival in reach.reached
+            if arrival.operation.op in _ARRIVALS and meets(arrival, earlier)
+        }
+        fresh = {barrier for barrier in found if barrier is not None} - signalled
+        signalled |= fresh
+        waiting += [
+            reached
+            for reached in reach.reached
+            if reached.operation.op is Op.BARRIER_WAIT and reached.operation.receiver in fresh
+        ]
+    return frozenset(signalled)
 
 
 def _insert(view: KernelView, freed: Reached, access: Reached, barrier: str) -> Fix | None:
