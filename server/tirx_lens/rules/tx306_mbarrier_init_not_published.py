@@ -121,6 +121,12 @@ class MbarrierInitNotPublished(Rule):
             "    if T.ptx.elect_sync():\n        T.ptx.fence.proxy_async('shared::cta')\n"
             "T.cuda.cta_sync()"
         ),
+        # They meet in a barrier of the whole grid, or on the way to a sum.
+        _kernel(f"full.init(1)\nempty.init(128)\n{_FENCE}\nT.cuda.grid_sync()"),
+        _kernel(
+            f"full.init(1)\nempty.init(128)\n{_FENCE}\npart = T.alloc_shared([8], 'float32')\n"
+            "T.evaluate(T.cuda.cta_sum(T.float32(1), 8, part.ptr_to([0])))"
+        ),
         # Still being written.
         in_kernel("""
             pool = T.SMEMPool()
