@@ -12,6 +12,7 @@ from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import meets
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -290,7 +291,7 @@ def _start_of_role(before: tuple[Reached, ...], position: int, mine: int) -> int
 def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
     """Tell whether a barrier may put the freeing warp after what signals these barriers."""
     operation = reached.operation
-    if operation.op in _MEETINGS:
+    if operation.op in _MEETINGS or may_meet_inside(operation):
         return True
     waits = operation.op is Op.BARRIER_WAIT
     return waits and (operation.receiver is None or operation.receiver in signalled)

@@ -13,6 +13,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import named_by
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -269,7 +270,8 @@ def _is_published(reach: ReachMap, alloc: Reached, where: int) -> bool:
     """Tell whether threads meet between an allocation and a place, or the place comes first."""
     start = _position(alloc.operation)
     return where <= start or any(
-        reached.operation.op in _MEETINGS and start < _position(reached.operation) <= where
+        (reached.operation.op in _MEETINGS or may_meet_inside(reached.operation))
+        and start < _position(reached.operation) <= where
         for reached in reach.reached
     )
 

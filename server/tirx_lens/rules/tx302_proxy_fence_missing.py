@@ -12,6 +12,7 @@ from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.course import apart, surely_overlap, written_by
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -308,7 +309,7 @@ def _is_fenced(write: int, between: Sequence[Reached], reach: ReachMap) -> bool:
     met = False
     for reached in between:
         op, who = reached.operation.op, reached.participants
-        met = met or op in _MEETINGS
+        met = met or op in _MEETINGS or may_meet_inside(reached.operation)
         if op is Op.FENCE_PROXY_ASYNC or (op in FENCES and "proxy" in reached.operation.name):
             partial = who.pick is Pick.ONE_PER_WARP or writers.possible & ~who.possible
             if met or not partial or writers.pick is not Pick.ALL:
