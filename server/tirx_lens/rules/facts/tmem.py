@@ -44,12 +44,12 @@ class Life:
 
 
 def allocations(reach: ReachMap) -> list[Life]:
-    """Return where TMEM is allocated."""
+    """Return where TMEM is allocated by some thread."""
     return list(_ends(reach, Op.TMEM_ALLOC, "commit"))
 
 
 def deallocations(reach: ReachMap) -> list[Life]:
-    """Return where TMEM is freed."""
+    """Return where TMEM is freed by some thread."""
     return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
 
 
@@ -108,6 +108,8 @@ def is_opaque(reach: ReachMap) -> bool:
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     for reached in reach.reached:
         operation, pool = reached.operation, reached.operation.receiver
+        if not reached.participants.possible:
+            continue
         if operation.op is op:
             columns = operation.argument(1, "n_cols")
             if columns is not None:
