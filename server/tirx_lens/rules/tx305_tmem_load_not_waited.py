@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import region_of
@@ -16,6 +17,7 @@ from tirx_lens.rules.facts.course import apart, meets, surely_overlap, to_the_en
 from tirx_lens.rules.facts.tmem import TmemLoad, tmem_load, written_tmem
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.describe import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +62,8 @@ class TmemLoadNotWaited(Rule):
     - the registers are used,
     - the threads arrive on the barrier by which they give the accumulator back to the MMA issuer,
     - the TMEM is freed.
+
+    A wait counts for the threads that execute it, and no others.
 
     ## Why it is bad
     A TMEM load is asynchronous: the registers hold what they held before until `tcgen05.wait::ld`
@@ -132,6 +136,15 @@ class TmemLoadNotWaited(Rule):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
                 acc_empty.arrive(0)
         """),
+        # Each half of the warps waits for itself; lanes that all wait, in two branches.
+        _epilogue(
+            _LOAD,
+            "if warp_id < 2:",
+            f"    {_WAIT}",
+            "else:",
+            f"    {_WAIT}",
+            "Tx.wg.cast(f16[:, :], f32[:, :])",
+        ),
         # The next columns are loaded while the last ones are used.
         _epilogue(
             "two = T.alloc_local((2, 64), 'float32')",
@@ -195,6 +208,19 @@ class TmemLoadNotWaited(Rule):
                 "    Tx.wg.cast(f16[:, :], wide[:, i * 64 : i * 64 + 64])",
             ),
         ),
+        # One warp of the four waits.
+        Invalid(
+            _epilogue(
+                _LOAD, "if warp_id == 0:", f"    {_WAIT}", "Tx.wg.cast(f16[:, :], f32[:, :])  # <-"
+            ),
+            replacement=_epilogue(
+                _LOAD,
+                _WAIT,
+                "if warp_id == 0:",
+                f"    {_WAIT}",
+                "Tx.wg.cast(f16[:, :], f32[:, :])",
+            ),
+        ),
         # The accumulator is given back first.
         Invalid(
             _epilogue(
@@ -244,13 +270,13 @@ class TmemLoadNotWaited(Rule):
             load = tmem_load(reached.operation)
             if load is None or not reached.participants.possible:
                 continue
-            use = _used_too_early(reach, reached, load)
-            if use is not None and use.operation.span not in seen:
-                seen.add(use.operation.span)
-                yield self._finding(view, reach, reached, use)
+            early = _used_too_early(reach, reached, load)
+            if early is not None and early.use.operation.span not in seen:
+                seen.add(early.use.operation.span)
+                yield self._finding(view, reach, reached, early)
 
-    def _finding(self, view: KernelView, reach: ReachMap, load: Reached, use: Reached) -> Finding:
-        line = view.line(load.operation.span)
+    def _finding(self, view: KernelView, reach: ReachMap, load: Reached, early: _Early) -> Finding:
+        line, use = view.line(load.operation.span), early.use
         receiver = use.operation.receiver
         if use.operation.op is Op.BARRIER_ARRIVE and receiver is not None:
             what = (
@@ -266,6 +292,14 @@ class TmemLoadNotWaited(Rule):
             )
         message = f"{what}. Wait for the load with `tcgen05.wait::ld` first"
         related = [Related(load.operation.span, "the load is started here")]
+        if early.partial is not None:
+            waiting = describe(early.partial.participants, reach.shape)
+            message = (
+                f"{what}. The `tcgen05.wait::ld` on line "
+                f"{view.line(early.partial.operation.span)} is executed by {waiting}, and each "
+                "thread waits for its own loads only. Let all that loaded execute it"
+            )
+            related.append(Related(early.partial.operation.span, "not all that loaded wait here"))
         return self.finding(
             Severity.ERROR,
             message,
@@ -275,8 +309,17 @@ class TmemLoadNotWaited(Rule):
         )
 
 
-def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached | None:
-    """Return the first operation that needs a load to have ended before it is waited for."""
+@dataclass(frozen=True, slots=True)
+class _Early:
+    """A use before the load has ended, and a wait before it by some of those that loaded."""
+
+    use: Reached
+    partial: Reached | None
+
+
+def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> _Early | None:
+    """Return the first operation that needs a load to have ended before all wait for it."""
+    covered, partial = 0, None
     release = _release(reach, load, what)
     waited_next = _is_waited_in_the_next_turn(reach, load)
     for reached in to_the_end(reach, load):
@@ -288,16 +331,21 @@ def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached |
         if not meets(reached, load):
             continue
         if operation.op is Op.TMEM_WAIT_LOAD:
-            return None
+            covered, partial = covered | reached.participants.possible, reached
+            if not load.participants.typical & ~covered:
+                return None
+            continue
+        if not load.participants.typical & reached.participants.typical & ~covered:
+            continue
         if apart(load, reached) or tmem_load(operation) is not None:
             continue
         reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
         if reads and _reads(load, what, reached):
-            return reached
+            return _Early(reached, partial)
         if operation.op is Op.BARRIER_ARRIVE and operation.receiver in release:
-            return reached
+            return _Early(reached, partial)
         if operation.op is Op.TMEM_DEALLOC:
-            return reached
+            return _Early(reached, partial)
     return None
 
 
