@@ -12,7 +12,7 @@ from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.bulk import bulk_copy
 from tirx_lens.rules.facts.bulk_groups import comes_without, drain, may_store, runs_of_stores
-from tirx_lens.rules.facts.course import meets, rounds, to_the_end
+from tirx_lens.rules.facts.course import following, meets, rounds
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
@@ -386,8 +386,8 @@ class BulkStoreNotDrained(Rule):
         last: Reached,
         source: Region | None,
     ) -> Iterator[Finding]:
-        end = drain(reach, to_the_end(reach, last), store, None)
-        courses = [drain(reach, course, store, source) for course in rounds(reach, last)]
+        end = drain(reach, following(view, last), store, None)
+        courses = [drain(reach, course, store, source) for course in rounds(view, last)]
         written = next((c.written for c in (*courses, end) if c.written is not None), None)
         missing = [
             (op, what)
@@ -465,8 +465,8 @@ def _insert(view: KernelView, last: Reached, missing: list[str]) -> Fix | None:
         return None
     after = last
     if "commit_group" not in missing:
-        following = to_the_end(view.reach, last)
-        commits = (r for r in following if r.operation.op is Op.BULK_COMMIT and meets(r, last))
+        after_it = following(view, last)
+        commits = (r for r in after_it if r.operation.op is Op.BULK_COMMIT and meets(r, last))
         after = next(commits, last)
         if after.operation.op is not Op.BULK_COMMIT or after.guards != last.guards:
             return None

@@ -12,7 +12,7 @@ from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import apart, meets
-from tirx_lens.rules.facts.tmem import tmem_load, written_tmem
+from tirx_lens.rules.facts.tmem import issuers_of, tmem_load
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -21,7 +21,6 @@ from tirx_lens.threads.warps import warps_touched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
     from tirx_lens.threads.shape import Shape
 
@@ -230,7 +229,7 @@ class AfterThreadSyncMissing(Rule):
             if load is None or load.source is None:
                 continue
             wait = _unfenced_wait(reach, index)
-            issuers = [r for r in reach.reached if _issues(r, load.source)]
+            issuers = view.once(issuers_of).get(load.source) if wait is not None else None
             if wait is not None and issuers:
                 yield self._finding(view, reach, reached, wait, issuers)
 
@@ -273,7 +272,8 @@ def _unfenced_wait(reach: ReachMap, index: int) -> Reached | None:
     """
     load = reach.reached[index]
     unfenced = load.participants.typical
-    for reached in reversed(reach.reached[:index]):
+    for position in range(index - 1, -1, -1):
+        reached = reach.reached[position]
         operation = reached.operation
         if operation.op is Op.OPAQUE:
             return None
@@ -288,11 +288,6 @@ def _unfenced_wait(reach: ReachMap, index: int) -> Reached | None:
             tcgen05 = barrier is not None and barrier.kind is ObjectKind.TCGEN05_BARRIER
             return reached if tcgen05 else None
     return None
-
-
-def _issues(reached: Reached, accumulator: KernelObject) -> bool:
-    operation = reached.operation
-    return operation.op is Op.GEMM_ASYNC and written_tmem(operation) == accumulator
 
 
 def _warpgroups(threads: int, shape: Shape) -> int:

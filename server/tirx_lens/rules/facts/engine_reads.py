@@ -80,20 +80,28 @@ def last_write(view: KernelView, read: EngineRead) -> int | None:
     return index if by_threads and sure and not apart(reached, read.reached) else None
 
 
+def is_written_by_threads(view: KernelView, buffer: KernelObject) -> bool:
+    """Tell whether threads write a buffer by tile operations at all."""
+    return buffer in view.once(_writes).by_threads
+
+
 @dataclass(frozen=True, slots=True)
 class _Writes:
     """The indices of the writes of each buffer, and of the calls that may write any."""
 
     of_buffer: dict[KernelObject, list[int]]
+    by_threads: set[KernelObject]
     unknown: list[int]
 
 
 def _writes(view: KernelView) -> _Writes:
-    found = _Writes({}, [])
+    found = _Writes({}, set(), [])
     for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
         if reached.operation.op is Op.OPAQUE:
             found.unknown.append(index)
         written = written_by(reached)
         if written is not None:
             found.of_buffer.setdefault(written.buffer, []).append(index)
+            if reached.operation.op is not Op.COPY_ASYNC:
+                found.by_threads.add(written.buffer)
     return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import Id, IdKind
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.facts.course import apart, is_whole, next_round, surely_overlap, written_by
-from tirx_lens.rules.facts.engine_reads import engine_reads, last_write
+from tirx_lens.rules.facts.engine_reads import engine_reads, is_written_by_threads, last_write
 from tirx_lens.rules.facts.handoffs import handoffs, parts_of, variables_in
 from tirx_lens.rules.facts.nesting import repeats
 from tirx_lens.rules.facts.ordering import MEETINGS, is_open, may_order, undecided
@@ -78,6 +78,8 @@ def unmet_reuses(view: KernelView) -> Iterator[Found]:
     if reach is None or is_open(view):
         return
     for read in view.once(engine_reads):
+        if not is_written_by_threads(view, read.source.buffer):
+            continue
         ways: list[Iterable[Reached]] = [
             next_round(view, read.index, loop)
             for loop in reversed(read.reached.loops)

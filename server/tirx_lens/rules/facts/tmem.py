@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
 LARGEST = 512
@@ -87,6 +88,17 @@ def written_tmem(operation: Operation) -> KernelObject | None:
     """Return the TMEM buffer that a multiplication accumulates into."""
     written = region_of(operation.argument(0, "C"))
     return written.buffer if written is not None else None
+
+
+def issuers_of(view: KernelView) -> dict[KernelObject, list[Reached]]:
+    """Return the multiplications into each TMEM buffer, in program order."""
+    found: dict[KernelObject, list[Reached]] = {}
+    for reached in view.reach.reached if view.reach is not None else ():
+        if reached.operation.op is Op.GEMM_ASYNC:
+            written = written_tmem(reached.operation)
+            if written is not None:
+                found.setdefault(written, []).append(reached)
+    return found
 
 
 def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:

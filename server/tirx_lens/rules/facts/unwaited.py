@@ -7,6 +7,7 @@ with it. Only waiting that is missing is seen here, not waiting for the wrong sl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ class _Uses:
     is_known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Kernel:
     """What the questions below ask of a kernel."""
 
@@ -63,6 +64,8 @@ class _Kernel:
     reach: ReachMap
     signals: Signals
     uses: dict[KernelObject, _Uses]
+    _told: dict[tuple[int, bool], frozenset[KernelObject]] = field(default_factory=dict)
+    _waits: dict[tuple[frozenset[KernelObject], int], list[int]] = field(default_factory=dict)
 
     def at(self, index: int) -> Reached:
         return self.reach.reached[index]
@@ -70,20 +73,30 @@ class _Kernel:
     def threads(self, index: int) -> int:
         return self.at(index).participants.possible
 
-    @property
-    def silent(self) -> set[KernelObject]:
-        """The barriers that nobody signals: who waits for one gets nowhere."""
-        return {barrier for barrier in self.signals.waits if barrier not in self.signals.arrivals}
-
-    def signalled_by(self, threads: int, *, commits: bool) -> set[KernelObject]:
+    def signalled_by(self, threads: int, *, commits: bool) -> frozenset[KernelObject]:
         """Return the barriers on which threads arrive; for MMAs only commits tell."""
         mine = warps_touched(threads, self.reach.shape)
-        return {
-            barrier
-            for barrier, places in self.signals.arrivals.items()
-            if (not commits or barrier.kind is ObjectKind.TCGEN05_BARRIER)
-            and any(self.threads(index) & mine for index in places)
-        }
+        if (mine, commits) not in self._told:
+            self._told[mine, commits] = frozenset(
+                barrier
+                for barrier, places in self.signals.arrivals.items()
+                if (not commits or barrier.kind is ObjectKind.TCGEN05_BARRIER)
+                and any(self.threads(index) & mine for index in places)
+            )
+        return self._told[mine, commits]
+
+    def waits_for(self, told: frozenset[KernelObject], threads: int) -> list[int]:
+        """Return, in order, the waits that put threads behind what barriers tell.
+
+        A wait for a barrier that nobody signals is one of them: it does not end at all.
+        """
+        mine = warps_touched(threads, self.reach.shape)
+        if (told, mine) not in self._waits:
+            known = implied(self.reach, self.signals, told, mine)
+            waits = self.signals.waits
+            known |= {barrier for barrier in waits if barrier not in self.signals.arrivals}
+            self._waits[told, mine] = sorted(i for b in known for i in waits.get(b, ()))
+        return self._waits[told, mine]
 
 
 def unwaited(view: KernelView) -> Iterator[Found]:
@@ -104,9 +117,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     writers = uses.loads or uses.mmas
     if not writers or (uses.loads and uses.mmas):
         return
-    told: set[KernelObject] = set()
-    for index in writers:
-        told |= _told_by(kernel, index)
+    told = frozenset(barrier for index in writers for barrier in _told_by(kernel, index))
     for index in uses.reads:
         read = kernel.at(index)
         if read.participants.pick is Pick.SOME or undecided(read, kernel.reach):
@@ -122,28 +133,29 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
             yield Found(Race.NOT_WAITED, read, kernel.at(before), rest)
 
 
-def _told_by(kernel: _Kernel, writer: int) -> set[KernelObject]:
+def _told_by(kernel: _Kernel, writer: int) -> frozenset[KernelObject]:
     """Return the barriers that tell when a TMA load has landed or an MMA is complete."""
     copy = bulk_copy(kernel.at(writer).operation)
     if copy is not None:
         barrier = barrier_in(copy.mbar)
-        return {barrier} if barrier is not None else set()
+        return frozenset((barrier,)) if barrier is not None else frozenset()
     return kernel.signalled_by(kernel.threads(writer), commits=True)
 
 
-def _not_waited(kernel: _Kernel, told: set[KernelObject], index: int) -> int:
+def _not_waited(kernel: _Kernel, told: frozenset[KernelObject], index: int) -> int:
     """Return the threads that come to a place for the first time without having waited."""
     here = kernel.at(index).participants
-    known = implied(kernel.reach, kernel.signals, told, here.possible) | kernel.silent
-    waits = sorted(i for barrier in known for i in kernel.signals.waits.get(barrier, ()))
+    waits = kernel.waits_for(told, here.possible)
     rest = here.typical
     for wait in waits:
-        if wait < index:
-            rest &= ~warps_touched(kernel.threads(wait), kernel.reach.shape)
-    if rest and waits:
-        for meeting in kernel.signals.meetings:
-            if waits[0] < meeting < index:
-                rest &= ~warps_touched(kernel.threads(meeting), kernel.reach.shape)
+        if wait > index or not rest:
+            break
+        rest &= ~warps_touched(kernel.threads(wait), kernel.reach.shape)
+    for meeting in kernel.signals.meetings if waits else ():
+        if meeting > index or not rest:
+            break
+        if meeting > waits[0]:
+            rest &= ~warps_touched(kernel.threads(meeting), kernel.reach.shape)
     return rest
 
 
@@ -161,10 +173,9 @@ def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
         loop = _comes_round(kernel, index, depth, others, by_mma=by_mma)
         if loop is None or write.participants.pick is Pick.SOME:
             continue
-        told: set[KernelObject] = set()
-        for reader in others:
-            commits = kernel.at(reader).operation.op is Op.GEMM_ASYNC
-            told |= kernel.signalled_by(kernel.threads(reader), commits=commits)
+        told = frozenset(
+            barrier for reader in others for barrier in _told_by_reader(kernel, reader)
+        )
         if not _waits_in(kernel, loop, told, write.participants.possible):
             yield Found(Race.REFILLED, write, kernel.at(others[0]), write.participants.typical)
 
@@ -220,15 +231,19 @@ def _hands_over_in(kernel: _Kernel, loop: Loop, writer: int, readers: Iterable[i
     )
 
 
-def _waits_in(kernel: _Kernel, loop: Loop, told: set[KernelObject], threads: int) -> bool:
+def _told_by_reader(kernel: _Kernel, reader: int) -> frozenset[KernelObject]:
+    commits = kernel.at(reader).operation.op is Op.GEMM_ASYNC
+    return kernel.signalled_by(kernel.threads(reader), commits=commits)
+
+
+def _waits_in(kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], threads: int) -> bool:
     """Tell whether threads wait in a loop for what readers tell, or meet others there."""
     inside = kernel.view.once(loop_spans)[id(loop)]
-    known = implied(kernel.reach, kernel.signals, told, threads) | kernel.silent
-    places = [i for barrier in known for i in kernel.signals.waits.get(barrier, ())]
     mine = warps_touched(threads, kernel.reach.shape)
     return any(
-        index in inside and kernel.threads(index) & mine
-        for index in (*places, *kernel.signals.meetings)
+        kernel.threads(index) & mine
+        for places in (kernel.waits_for(told, threads), kernel.signals.meetings)
+        for index in places[bisect_left(places, inside.start) : bisect_left(places, inside.stop)]
     )
 
 
