@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Block, Loop, LoopKind, Op
+from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, LoopKind, Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of, operations
-from tirx_lens.rules.facts.copies import barrier_in
+from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
@@ -17,6 +17,7 @@ from tirx_lens.threads.warps import warps_touched
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tirx_lens.model.kernel import Operation
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
@@ -117,18 +118,20 @@ def _threads(reach: ReachMap, places: Iterable[int]) -> int:
 
 
 def _is_open(view: KernelView) -> bool:
-    calls = operations(view.kernel.body)
-    if any(
-        operation.op is Op.OPAQUE
-        or (
-            operation.receiver is not None
-            and operation.receiver.kind is ObjectKind.PIPELINE
-            and operation.op is not Op.CONSTRUCT
-        )
-        for operation in calls
-    ):
+    reached = view.reach.reached if view.reach is not None else ()
+    return (
+        any(_may_order_anything(one.operation) for one in reached)
+        or handoffs(view).is_open
+        or any(_spins(loop) for loop in _while_loops(view.kernel.body))
+    )
+
+
+def _may_order_anything(operation: Operation) -> bool:
+    if operation.op is Op.OPAQUE:
         return True
-    return handoffs(view).is_open or any(_spins(loop) for loop in _loops(view.kernel.body))
+    receiver = operation.receiver
+    pipeline = receiver is not None and receiver.kind is ObjectKind.PIPELINE
+    return pipeline and operation.op is not Op.CONSTRUCT
 
 
 def _goes_elsewhere(view: KernelView) -> bool:
@@ -140,16 +143,15 @@ def _goes_elsewhere(view: KernelView) -> bool:
     )
 
 
-def _loops(block: Block) -> Iterator[Loop]:
+def _while_loops(block: Block) -> Iterator[Loop]:
     for statement in block.statements:
-        if isinstance(statement, Loop):
+        if isinstance(statement, Loop) and statement.kind is LoopKind.WHILE:
             yield statement
-        for inner in blocks_of(statement):
-            yield from _loops(inner)
+        elif isinstance(statement, (Loop, Branch, Inlined, Block)):
+            for inner in blocks_of(statement):
+                yield from _while_loops(inner)
 
 
 def _spins(loop: Loop) -> bool:
     """Tell whether a loop does nothing but look."""
-    if loop.kind is not LoopKind.WHILE:
-        return False
     return not any(operation.op in _WORK for operation in operations(loop.body))

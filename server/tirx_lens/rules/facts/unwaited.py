@@ -17,7 +17,6 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.copies import barrier_in
 from tirx_lens.rules.facts.course import apart, loop_spans, written_by
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.nesting import turns
@@ -137,8 +136,7 @@ def _told_by(kernel: _Kernel, writer: int) -> frozenset[KernelObject]:
     """Return the barriers that tell when a TMA load has landed or an MMA is complete."""
     copy = bulk_copy(kernel.at(writer).operation)
     if copy is not None:
-        barrier = barrier_in(copy.mbar)
-        return frozenset((barrier,)) if barrier is not None else frozenset()
+        return frozenset((copy.barrier,)) if copy.barrier is not None else frozenset()
     return kernel.signalled_by(kernel.threads(writer), commits=True)
 
 
