@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HANDOFF_RULES = ("TX108", "TX309")
-"""What needs a run of a kernel's protocol; of TX309 the part that the order of statements leaves."""
+"""What needs a run of a kernel's protocol; of TX309, what the order of statements leaves open."""
 
 
 def summary(measured: Measurement) -> str:

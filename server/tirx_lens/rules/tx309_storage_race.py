@@ -136,7 +136,7 @@ class StorageRace(Rule):
     - an MMA, or a copy by threads, of SMEM that TMA loads fill, and a load of an accumulator, by
       threads that have not waited for the barrier that tells when the data is there,
     - a TMA load that comes round to a stage again, or an MMA that starts on an accumulator again,
-      in a loop with no wait for those who read it,
+      in a loop with no wait for those who read it, or a load that comes before that wait,
     - a commit that comes before the MMAs it is for: nothing is under way, so it arrives at once.
 
     ## Why it is bad
@@ -231,6 +231,10 @@ class StorageRace(Rule):
             result="if warp_id == 0:\n                acc_full.wait(0, done.phase)\n"
             "            T.cuda.warpgroup_sync(1)"
         ),
+        # A load that is waited for at once: its stage is read before the next turn.
+        _ring(room="pass")
+        .replace("PipelineState(2, phase=1)", "PipelineState(2, phase=0)")
+        .replace("load.advance()", f"{_PARTS['room']}\n                load.advance()"),
         # A function that may wait; a commit that is for the MMA of the turn before.
         "from kernels import room\n\n\n" + _ring(room="room(empty, load)"),
         _ring(before="if k > 0:\n                    empty.arrive(mma.stage ^ 1)", after="pass"),
@@ -246,6 +250,12 @@ class StorageRace(Rule):
         Invalid(_ring("read", result="pass")),
         Invalid(_ring("load", room="pass")),
         Invalid(_ring("gemm", free="pass")),
+        # The wait for room comes after the load.
+        Invalid(
+            _ring("load", room="pass").replace(
+                "load.advance()", f"{_PARTS['room']}\n                load.advance()"
+            )
+        ),
         # One warp of four waits.
         Invalid(
             _ring("read", result="if warp_id == 0:\n                acc_full.wait(0, done.phase)")
@@ -317,6 +327,11 @@ class StorageRace(Rule):
             Race.REFILLED: (
                 f"this comes round to the same storage while line {line} may still be reading it: "
                 "nothing in the loop waits for its readers. Wait for the barrier they signal",
+                "still reading, perhaps",
+            ),
+            Race.REFILLED_FIRST: (
+                f"line {line} may still be reading this stage: the wait for its readers comes "
+                "after the load. Wait first",
                 "still reading, perhaps",
             ),
             Race.EARLY_COMMIT: (

@@ -39,6 +39,7 @@ class Race(Enum):
     WRITTEN_OVER_MMA = "threads write again what an MMA is perhaps still reading"
     NOT_WAITED = "a result of an engine is used by threads that have not waited for it"
     REFILLED = "an engine writes again what is perhaps still being read"
+    REFILLED_FIRST = "an engine writes again before the wait for what it overwrites"
     EARLY_COMMIT = "a commit stands before the MMAs that it is for"
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, memory_of, region_of
-from tirx_lens.model.expr import constant_int
+from tirx_lens.model.expr import Variable, constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.course import apart, loop_spans, written_by
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
-from tirx_lens.rules.facts.nesting import turns
+from tirx_lens.rules.facts.nesting import counts, turns
 from tirx_lens.rules.facts.ordering import implied, signals, undecided
 from tirx_lens.rules.facts.races import Found, Race
 from tirx_lens.rules.facts.tmem import named_by, tmem_load, written_tmem
@@ -174,8 +174,11 @@ def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
         told = frozenset(
             barrier for reader in others for barrier in _told_by_reader(kernel, reader)
         )
-        if not _waits_in(kernel, loop, told, write.participants.possible):
-            yield Found(Race.REFILLED, write, kernel.at(others[0]), write.participants.typical)
+        who = write.participants
+        if not _waits_in(kernel, loop, told, who.possible):
+            yield Found(Race.REFILLED, write, kernel.at(others[0]), who.typical)
+        elif not by_mma and _waits_too_late(kernel, index, loop, told):
+            yield Found(Race.REFILLED_FIRST, write, kernel.at(others[0]), who.typical)
 
 
 def _same_thread_reads(kernel: _Kernel, reader: int, writer: int) -> bool:
@@ -186,12 +189,21 @@ def _same_thread_reads(kernel: _Kernel, reader: int, writer: int) -> bool:
 
 def _depth(view: KernelView, region: Region) -> int | None:
     """Return how many places of a buffer a walk through it visits; None when not known."""
-    variables = {v for index in region.indices for v in variables_in(index)}
-    if not variables:
-        return 1
+    state, walks = _state_in(view, region)
+    if state is None:
+        return None if walks else 1
+    return constant_int(state.argument(0, "depth"))
+
+
+def _state_in(view: KernelView, region: Region) -> tuple[KernelObject | None, bool]:
+    """Return the pipeline state that picks a part of a buffer, and whether anything else moves it.
+
+    Variables of loops do not count: in each of their turns they pick another part.
+    """
+    variables = {v for index in region.indices for v in variables_in(index) if not v.uniform}
     states = {handoffs(view).state_of(variable) for variable in variables}
     state = states.pop() if len(states) == 1 else None
-    return constant_int(state.argument(0, "depth")) if state is not None else None
+    return state, bool(variables)
 
 
 def _comes_round(
@@ -204,7 +216,11 @@ def _comes_round(
     """
     times = 1
     write = kernel.at(index)
+    region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
+    picking = {v for i in region.indices for v in variables_in(i)} if region is not None else set()
     for loop in reversed(write.loops):
+        if any(counts(loop, variable) for variable in picking):
+            continue  # each of its turns writes another part
         if loop.kind is not LoopKind.WHILE:
             values = turns(loop)
             if values is None:
@@ -243,6 +259,45 @@ def _waits_in(kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], thread
         for places in (kernel.waits_for(told, threads), kernel.signals.meetings)
         for index in places[bisect_left(places, inside.start) : bisect_left(places, inside.stop)]
     )
+
+
+def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[KernelObject]) -> bool:
+    """Tell whether the waits of a turn are for the stage that is written, and come after the write.
+
+    They are for the turn that has used it before, if the state starts at phase 1: its first waits
+    pass. At phase 0 a wait behind the write is for that write itself to have been used.
+    """
+    write = kernel.at(index)
+    region = region_of(write.operation.argument(0, "dst"))
+    state = _state_in(kernel.view, region)[0] if region is not None else None
+    inside = kernel.view.once(loop_spans)[id(loop)]
+    mine = warps_touched(write.participants.possible, kernel.reach.shape)
+    places = [
+        place
+        for waits in (kernel.waits_for(told, write.participants.possible), kernel.signals.meetings)
+        for place in waits
+        if place in inside and kernel.threads(place) & mine
+    ]
+    if state is None or constant_int(state.argument(1, "phase")) != 1 or min(places) < index:
+        return False
+    calls = handoffs(kernel.view).calls.get(state, ())
+    moves = [call for call in calls if call.operation.op is not Op.STATE_ADVANCE]
+    until = kernel.reach.reached[index : max(places)]
+    return (
+        not moves
+        and all(_asks_plainly(kernel, place, state) for place in places)
+        and not any(r.operation.receiver == state for r in until)
+        and not any(undecided(kernel.at(place), kernel.reach) for place in places)
+    )
+
+
+def _asks_plainly(kernel: _Kernel, place: int, state: KernelObject) -> bool:
+    """Tell whether a wait is for the stage and phase of a state as they are."""
+    given = kernel.at(place).operation.arguments
+    names = [value.name for value in given if isinstance(value, Variable)]
+    known = {handoffs(kernel.view).state_of(v) for v in given if isinstance(v, Variable)}
+    plain = [name.rpartition(".")[2] for name in names] == ["stage", "phase"]
+    return len(given) == 2 and plain and known == {state}
 
 
 def _early_commits(kernel: _Kernel) -> Iterator[Found]:
