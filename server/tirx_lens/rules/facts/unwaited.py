@@ -116,7 +116,10 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     writers = uses.loads or uses.mmas
     if not writers or (uses.loads and uses.mmas):
         return
-    told = frozenset(barrier for index in writers for barrier in _told_by(kernel, index))
+    each = [_told_by(kernel, index) for index in writers]
+    if not all(each):
+        return  # a load whose barrier is not known
+    told = frozenset().union(*each)
     for index in uses.reads:
         read = kernel.at(index)
         if read.participants.pick is Pick.SOME or undecided(read, kernel.reach):
@@ -125,7 +128,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
             (w for w in writers if w < index or apart(kernel.at(w), read)),
             None,
         )
-        if before is None or not told:
+        if before is None:
             continue
         rest = _not_waited(kernel, told, index)
         if rest:
@@ -240,7 +243,10 @@ def _hands_over_in(kernel: _Kernel, loop: Loop, writer: int, readers: Iterable[i
     return any(
         index in inside and kernel.threads(index) & kernel.threads(writer)
         for barrier, places in kernel.signals.arrivals.items()
-        if any(kernel.threads(i) & reading for i in kernel.signals.waits.get(barrier, ()))
+        if any(
+            not reading & ~warps_touched(kernel.threads(i), kernel.reach.shape)
+            for i in kernel.signals.waits.get(barrier, ())
+        )
         for index in places
     )
 
