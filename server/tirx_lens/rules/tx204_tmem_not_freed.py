@@ -395,7 +395,7 @@ def build(COLS):
             others = list(self._other_columns(view, taken, freed))
             found = surplus(reach, taken, freed) if not others else None
             yield from others
-            if found is not None:
+            if found is not None and (found.freed > found.taken or is_finished(view)):
                 yield self._surplus(view, found, taken if found.at in freed else freed)
         if len(taken) == len(freed) == 1 and taken[0].pool is freed[0].pool is None:
             yield from self._by_more(view, reach, taken[0], freed[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
-from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.races import Race, unmet_reuses, unmet_writes
 from tirx_lens.rules.facts.unwaited import unwaited
 from tirx_lens.rules.related import guards_and_calls
@@ -108,7 +108,7 @@ def _writeback(
     written: str = _MEET, read: str = _MEET, *, first: str = "", second: str = ""
 ) -> str:
     body = _WRITEBACK.replace("{written}", written).replace("{read}", read)
-    return in_kernel(body.replace("{first}", first).replace("{second}", second))
+    return in_finished_kernel(body.replace("{first}", first).replace("{second}", second))
 
 
 def _ring(mark: str = "", **changed: str) -> str:
@@ -118,7 +118,7 @@ def _ring(mark: str = "", **changed: str) -> str:
         body = body.replace(f"{{{name}}}", statement)
     for name in ("load", "gemm", "read"):
         body = body.replace(f"  # {name}", "  # <-" if name == mark else "")
-    return in_kernel(body).replace("import MBarrier,", "import MBarrier, PipelineState,")
+    return in_finished_kernel(body).replace("import MBarrier,", "import MBarrier, PipelineState,")
 
 
 class StorageRace(Rule):
@@ -190,7 +190,7 @@ class StorageRace(Rule):
         _writeback(),
         _ring(),
         # Each warp sends what it wrote itself; a meeting of the cluster; one group after another.
-        in_kernel("""
+        in_finished_kernel("""
             pool = T.SMEMPool()
             Ds = pool.alloc((8, 32, 8), "float16")
             row = T.alloc_local((8,), "float16")
@@ -206,7 +206,7 @@ class StorageRace(Rule):
                 T.cuda.warp_sync()
         """),
         # Two buffers in turns: one meeting a round is enough, for the older store is over by then.
-        in_kernel("""
+        in_finished_kernel("""
             pool = T.SMEMPool()
             Ds = pool.alloc((2, 128, 8), "float16")
             f16 = T.wg_reg_tile(8, dtype="float16")
@@ -264,7 +264,7 @@ class StorageRace(Rule):
         Invalid(_ring(before="empty.arrive(mma.stage)  # <-", after="pass")),
         # Threads bring an operand, and bring the next while the MMA reads; nobody waits for it.
         Invalid(
-            in_kernel("""
+            in_finished_kernel("""
                 pool = T.SMEMPool()
                 As = pool.alloc((128, 8), "float16")
                 done = TCGen05Bar(pool, 1)
@@ -293,7 +293,10 @@ class StorageRace(Rule):
         if reach is None:
             return
         seen: set[tuple[Race, int, int]] = set()
-        for found in (*unmet_writes(view), *unmet_reuses(view), *unwaited(view)):
+        races = list(unmet_writes(view))
+        if is_finished(view):  # the wait, or the role that signals, may not be typed yet
+            races += [*unmet_reuses(view), *unwaited(view)]
+        for found in races:
             span = found.at.operation.span
             if (found.race, span.start, span.end) not in seen:
                 seen.add((found.race, span.start, span.end))
