@@ -11,6 +11,7 @@ from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of, operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
@@ -49,7 +50,7 @@ def signals(view: KernelView) -> Signals | None:
         operation = reached.operation
         if not reached.participants.possible:
             continue
-        if operation.op in MEETINGS or operation.name.startswith("T.ptx.barrier.cluster"):
+        if _is_meeting(operation):
             found.meetings.append(index)
         if operation.op in _SIGNALS:
             given = operation.arguments[0] if operation.arguments else None
@@ -72,11 +73,13 @@ def is_open(view: KernelView) -> bool:
 
 def may_order(reached: Reached) -> bool:
     """Tell whether a thread may have waited for others when it is past an operation."""
-    return (
-        reached.operation.op in MEETINGS
-        or reached.operation.op in (Op.BARRIER_WAIT, Op.OPAQUE)
-        or reached.operation.name.startswith("T.ptx.barrier.cluster")
-    )
+    operation = reached.operation
+    return operation.op in (Op.BARRIER_WAIT, Op.OPAQUE) or _is_meeting(operation)
+
+
+def _is_meeting(operation: Operation) -> bool:
+    is_cluster_wide = operation.name.startswith("T.ptx.barrier.cluster")
+    return operation.op in MEETINGS or is_cluster_wide or may_meet_inside(operation)
 
 
 def implied(
