@@ -97,6 +97,19 @@ def test_statistics_are_sorted_by_how_many() -> None:
     assert list(statistics([file()])) == []
 
 
+def test_what_no_rule_found_is_counted_by_its_name() -> None:
+    name = "unused-suppression"
+    unused = Finding(name, name, Severity.WARNING, "m", Span(0, 1), SAFE)
+    counted = [file(unused, found("TX102"), found("TX102"))]
+    assert list(statistics(counted)) == [
+        "2  TX102  [ ] name-tx102",
+        "1         [*] unused-suppression",
+    ]
+    assert json.loads(statistics_json(counted))[1]["code"] == name
+    (line, *_) = github(counted, Path("/w"))
+    assert line.startswith("::warning title=TIRx Lens (unused-suppression),file=a.py,line=1,")
+
+
 def test_statistics_as_json() -> None:
     counts = json.loads(statistics_json(COUNTED))
     assert [one["code"] for one in counts] == ["TX206", "TX102", "TX101", "TX301"]

@@ -46,7 +46,8 @@ def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[
     note = palette.frame(f"{' ' * margin} = ")
     if finding.fix is not None:
         yield f"{note}{palette.strong('help')}: {_help(finding.fix)}"
-    yield f"{note}{palette.strong('rule')}: {rule_url(finding.code, finding.name)}"
+    label = "rule" if finding.is_of_rule else "see"
+    yield f"{note}{palette.strong(label)}: {rule_url(finding.code, finding.name)}"
 
 
 def _place(file: CheckedFile, span: Span, arrow: str, margin: int, palette: Palette) -> str:
