@@ -43,13 +43,13 @@ _LEVELS = {
 _OF_COMMENTS = {
     INVALID_SUPPRESSION: (
         "A suppression comment cannot do what it was written for.",
-        "Reports suppression comments with a code that no rule has, a word that is nearly `ignore`, "
-        "a bracket that is not closed, and `ignore-file` below the first statement.",
+        "Reports suppression comments with a code that no rule has, a word that is nearly "
+        "`ignore`, a bracket that is not closed, and `ignore-file` below the first statement.",
     ),
     UNUSED_SUPPRESSION: (
         "A suppression comment, or a code in one, silences nothing.",
-        "Reports suppression comments, and codes in them, for which no rule finds anything that they "
-        "would silence. Removing them is safe.",
+        "Reports suppression comments, and codes in them, for which no rule finds anything that "
+        "they would silence. Removing them is safe.",
     ),
 }
 _IDS = (*(rule.code for rule in RULES), *_OF_COMMENTS)
