@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,7 +12,7 @@ from tirx_lens.configuration.find import Configurations, read_file, read_named_f
 from tirx_lens.configuration.options import FileOptions, Overrides, options_for
 from tirx_lens.configuration.patterns import PathPattern
 from tirx_lens.configuration.places import TomlPlaces
-from tirx_lens.configuration.read import Read, read_configuration
+from tirx_lens.configuration.read import _KEYS, Read, read_configuration
 from tirx_lens.configuration.table import Configuration, ConfigurationFile
 from tirx_lens.model.given import BuilderArguments, TvmVersion
 from tirx_lens.model.source import SourceText
@@ -370,6 +371,17 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(path) is None
     path.write_bytes(b"\xef\xbb\xbf[tool.tirx-lens]\nselect = []\n")
     assert read_file(path).configuration.select == ()  # type: ignore[union-attr]
+
+
+def test_the_page_names_every_key_and_its_example_is_right() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    found = read_configuration(SourceText(example))
+    assert found.problems == ()
+    assert found.configuration is not None
+    assert found.configuration.arguments[1].files == PathPattern("kernels/small.py")
+    for key in _KEYS:
+        assert f"### {key}\n" in page
 
 
 def test_a_named_file_must_be_one(project: Path) -> None:

@@ -56,19 +56,20 @@ class Configurations:
 
     def nearest(self, folder: Path) -> ConfigurationFile | None:
         """Return the configuration that holds in a folder, given by its absolute path."""
-        with self._lock:
-            passed = []
-            found = None
-            for place in (folder, *folder.parents):
+        passed = []
+        found = None
+        for place in (folder, *folder.parents):
+            with self._lock:  # and not while reading: the message loop may want it
                 if place in self._nearest:
                     found = self._nearest[place]
                     break
-                passed.append(place)
-                found = read_file(place / FILE_NAME)
-                if found is not None:
-                    break
+            passed.append(place)
+            found = read_file(place / FILE_NAME)
+            if found is not None:
+                break
+        with self._lock:
             self._nearest.update(dict.fromkeys(passed, found))
-            return found
+        return found
 
     @property
     def files(self) -> Mapping[Path, ConfigurationFile]:
