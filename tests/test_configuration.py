@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -16,6 +17,7 @@ from tirx_lens.configuration.read import _KEYS, Read, read_configuration
 from tirx_lens.configuration.table import Configuration, ConfigurationFile
 from tirx_lens.model.given import BuilderArguments, TvmVersion
 from tirx_lens.model.source import SourceText
+from tirx_lens.model.span import Span
 
 FOLDER = Path("/project")
 
@@ -309,6 +311,39 @@ name = 'one'
     assert key is not None
     assert data[key.start : key.end] == b"multi"
     assert places.value(("none",)) is None
+
+
+HOSTILE = """\
+[tool.tirx-lens]
+select = ["TX1", 'TX2'] # 内核
+per-file-ignores = { "a*" = ["TX1"], b."c" = 1 }
+[tool.tirx-lens.arguments."*.py::gemm"]
+M = 1.5
+text = \"\"\"
+x = [ \"\"\"
+[[tool.other]]
+"""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_text_is_read_and_every_place_is_in_it(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(100):
+        text = HOSTILE
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(text))
+            piece = rng.choice(
+                ("", "=", "[", "]", "{", "}", "'", '"', ".", ",", "\n", "#", "3", "é")
+            )
+            text = text[:at] + piece + text[at + rng.randrange(3) :]
+        source = SourceText(text)
+        for problem in read_configuration(source).problems:
+            assert 0 <= problem.span.start <= problem.span.end <= len(source.data)
+
+
+@pytest.mark.parametrize("key", [".".join("a" * 100_000), "[" * 10_000, "x = " + "{a=" * 10_000])
+def test_places_in_hostile_texts_cost_a_bounded_time(key: str) -> None:
+    assert TomlPlaces(f"first = 1\n{key} = 1".encode()).value(("first",)) == Span(8, 9)
 
 
 @pytest.fixture

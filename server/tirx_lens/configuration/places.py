@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Key = tuple[str | int, ...]
 
+_LONGEST = 50  # parts of a key: each has a place of its own
+
 _SPACE = re.compile(rb"(?:[ \t\r\n]|#[^\n]*)*")
 _BLANKS = re.compile(rb"[ \t]*")
 _PART = re.compile(rb"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
@@ -38,7 +40,7 @@ class TomlPlaces:
         self._at = 0
         self._keys: dict[Key, Span] = {}
         self._values: dict[Key, Span] = {}
-        with contextlib.suppress(_StopError):
+        with contextlib.suppress(_StopError, RecursionError):
             self._document()
 
     def key(self, path: Key) -> Span | None:
@@ -78,6 +80,8 @@ class TomlPlaces:
             self._skip(_BLANKS)
             part = self._match(_PART)
             path += (_spelled(self._data[part.start : part.end]),)
+            if len(path) > _LONGEST:
+                raise _StopError
             self._keys.setdefault(path, part)
             self._skip(_BLANKS)
             if not self._take(b"."):

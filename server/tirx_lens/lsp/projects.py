@@ -48,10 +48,22 @@ class Projects:
     def __init__(self, server: LensServer) -> None:
         self._server = server
         self._read: Configurations | None = None
+        self._known: dict[str, FileOptions] = {}
         self._told: dict[Path, tuple[ConfigurationProblem, ...]] = {}
 
     def options(self, uri: str) -> FileOptions:
         """Return what holds for a document. May read files: not for the message loop."""
+        known = self._known
+        if uri not in known:
+            known[uri] = self._find(uri)
+        return known[uri]
+
+    def forget(self) -> None:
+        """Have the files read again before the next analysis, and the settings."""
+        self._read = None
+        self._known = {}
+
+    def _find(self, uri: str) -> FileOptions:
         from tirx_lens.configuration.find import Configurations
         from tirx_lens.configuration.options import options_for
 
@@ -63,10 +75,6 @@ class Projects:
         if read is None:
             self._read = read = Configurations()
         return options_for(path, read.nearest(path.parent), overrides)
-
-    def forget(self) -> None:
-        """Have the files read again before the next analysis."""
-        self._read = None
 
     def report(self) -> None:
         """Tell the user, once, of problems in files that no editor shows."""

@@ -99,8 +99,7 @@ class LensServer(LanguageServer):
         if read.settings.log_level is not None:
             set_level(read.settings.log_level)
         self.settings = read.settings
-        for document in self.documents:
-            self.look_at(document)
+        self.look_at_all()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
