@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from running import BROKEN, MENDED, tirx_lens
+from running import BROKEN, COMMAND, MENDED, tirx_lens
 
 from tirx_lens.rules.examples import in_kernel
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
 SOUND = in_kernel("T.cuda.cta_sync()  # tirx-lens: ignore[TX102] it once was elsewhere")
@@ -189,6 +190,7 @@ def test_a_diff_follows_the_configuration(project: Path) -> None:
         ("x = 1\ny = 2", (), "pyproject.toml:3:1: [tool.tirx-lens] has no key `y`"),
         ("'é' = [\n  'TX1'", (), "pyproject.toml:3:8: It is no TOML: unclosed array."),
         ("tvm-version = 0.27", (), 'pyproject.toml:2:15: `tvm-version` must be one of "0.25"'),
+        ('select = ["TX\\u001b[2J"]', (), "begins with TX\\x1b[2J"),
         ("", ("--config", "none.toml"), "none.toml cannot be read: no such file or directory"),
         ("", ("--config", "a.py"), "a.py has no table [tool.tirx-lens]"),
         ("", ("--config", "a.py", "--isolated"), "not allowed with argument --config"),
@@ -212,6 +214,20 @@ def refused_with(said: str, project: Path, *words: str) -> None:
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_a_configuration_that_is_a_pipe(project: Path) -> None:
+    os.mkfifo(project / "pyproject.toml")  # which nobody writes to
+    assert found(project) == [A, B, C]
+    reading, writing = os.pipe()
+    os.write(writing, b"[tool.tirx-lens]\nignore = ['TX1']\n")
+    os.close(writing)
+    command = [*COMMAND, "check", "--config", f"/dev/fd/{reading}"]
+    done = subprocess.run(
+        command, cwd=project, pass_fds=[reading], capture_output=True, text=True, check=False
+    )
+    os.close(reading)
+    assert (done.stdout, done.stderr) == ("No problems found.\n", "")
 
 
 def test_unused_suppressions_on_the_terminal_and_mended(project: Path) -> None:

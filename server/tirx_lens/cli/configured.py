@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.cli import streams
 from tirx_lens.configuration.find import Configurations, read_named_file
-from tirx_lens.configuration.options import FileOptions, Overrides, options_for
+from tirx_lens.configuration.options import FileOptions, Overrides, is_excluded, options_for
 from tirx_lens.files import Unreadable, find_files
 from tirx_lens.model.given import TvmVersion
-from tirx_lens.report.paths import shown_path
+from tirx_lens.report.paths import shown_path, shown_text
 from tirx_lens.rules.codes import codes_under, unknown_code
 
 if TYPE_CHECKING:
@@ -104,10 +104,7 @@ class Configured:
     def options(self, path: Path) -> FileOptions:
         """Return how to check a file, which need not be there."""
         path = _absolute(path)
-        file = None
-        if not self.is_isolated:
-            file = self.named or self.found.nearest(path.parent)
-        return options_for(path, file, self.overrides)
+        return options_for(path, self._file_for(path), self.overrides)
 
     def plan(
         self, paths: Sequence[Path], exclude: tuple[str, ...], *, respect_gitignore: bool = True
@@ -131,7 +128,14 @@ class Configured:
             raise MisuseError("\n".join(lines))
 
     def _is_excluded(self, path: Path) -> bool:
-        return self.options(path).is_excluded
+        path = _absolute(path)
+        file = self._file_for(path)
+        return file is not None and is_excluded(path, file)
+
+    def _file_for(self, path: Path) -> ConfigurationFile | None:
+        if self.is_isolated:
+            return None
+        return self.named or self.found.nearest(path.parent)
 
 
 def problem_lines(file: ConfigurationFile) -> Iterable[str]:
@@ -140,7 +144,7 @@ def problem_lines(file: ConfigurationFile) -> Iterable[str]:
     name = shown_path(file.path if shown.startswith("..") else Path(shown))
     for problem in file.problems:
         place = file.source.position(problem.span.start)
-        yield f"{name}:{place.line + 1}:{place.column + 1}: {problem.message}"
+        yield f"{name}:{place.line + 1}:{place.column + 1}: {shown_text(problem.message)}"
 
 
 def refuse(error: MisuseError) -> None:

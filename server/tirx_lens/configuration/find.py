@@ -18,11 +18,26 @@ FILE_NAME = "pyproject.toml"
 
 
 def read_file(path: Path) -> ConfigurationFile | None:
-    """Read one file; None where it is not there, or has nothing of ours."""
+    """Read one file; None where it is not there, or has nothing of ours.
+
+    What is no file, a pipe perhaps, is not opened: it might never end.
+    """
     try:
-        data = path.read_bytes()
+        return _decoded(path, path.read_bytes()) if path.is_file() else None
     except OSError:
         return None
+
+
+def read_named_file(path: Path) -> ConfigurationFile | str:
+    """Read a file that somebody named as the one to use; a sentence where it cannot be."""
+    try:
+        data = path.read_bytes()  # once: it may be a pipe that a shell made
+    except OSError as error:
+        return f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
+    return _decoded(path, data) or f"{path} has no table [tool.tirx-lens]"
+
+
+def _decoded(path: Path, data: bytes) -> ConfigurationFile | None:
     try:
         source = SourceText(data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
@@ -38,15 +53,6 @@ def read_file(path: Path) -> ConfigurationFile | None:
     return ConfigurationFile(path, source, read.configuration, read.problems)
 
 
-def read_named_file(path: Path) -> ConfigurationFile | str:
-    """Read a file that somebody named as the one to use; a sentence where it cannot be."""
-    try:
-        path.read_bytes()
-    except OSError as error:
-        return f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
-    return read_file(path) or f"{path} has no table [tool.tirx-lens]"
-
-
 class Configurations:
     """The configurations of files, each folder looked into once. Any thread may ask."""
 
@@ -56,6 +62,9 @@ class Configurations:
 
     def nearest(self, folder: Path) -> ConfigurationFile | None:
         """Return the configuration that holds in a folder, given by its absolute path."""
+        with self._lock:
+            if folder in self._nearest:
+                return self._nearest[folder]
         passed = []
         found = None
         for place in (folder, *folder.parents):

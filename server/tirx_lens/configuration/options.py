@@ -66,8 +66,17 @@ def options_for(path: Path, file: ConfigurationFile | None, overrides: Overrides
             _arguments(place, configuration),
             overrides.tvm_version or configuration.tvm_version,
         ),
-        is_excluded=any(pattern.matches_within(place) for pattern in configuration.exclude),
+        is_excluded=file is not None and is_excluded(path, file),
     )
+
+
+def is_excluded(path: Path, file: ConfigurationFile) -> bool:
+    """Tell whether a configuration excludes a file or folder, or a folder that it is in."""
+    patterns = file.configuration.exclude
+    if not patterns:  # most often, and asked of all that is found
+        return False
+    place = path_from(path, file)
+    return any(pattern.matches_within(place) for pattern in patterns)
 
 
 def path_from(path: Path, file: ConfigurationFile) -> str:
