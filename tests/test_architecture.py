@@ -19,6 +19,7 @@ LAYERS = {
     "threads": {"model"},
     "rules": {"model", "threads", "syntax"},
     "report": {"model", "rules"},
+    "configuration": {"model", "rules", "analysis"},
     "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
     "worker": set(),
 }

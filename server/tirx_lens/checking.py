@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tirx_lens.analysis import Analysis, Selection, analyse
 from tirx_lens.files import SourceFile, Unreadable, read_file
 from tirx_lens.fixes import apply_safe_fixes
 from tirx_lens.model.source import SourceText
@@ -16,6 +15,8 @@ from tirx_lens.rewrite import Rewrite
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirx_lens.configuration.options import FileOptions
+
 
 class Fixing(Enum):
     """Which fixes to apply."""
@@ -23,14 +24,6 @@ class Fixing(Enum):
     NONE = "none"
     SAFE = "safe"
     ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """How one file is checked: all that may differ from file to file."""
-
-    selection: Selection = field(default_factory=Selection)
-    fixing: Fixing = Fixing.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +42,25 @@ class Outcome:
     rewrite: Rewrite | None = None
 
 
-def check_file(path: Path, options: FileOptions) -> Outcome:
-    """Read and check a file. Writes nothing, and never raises."""
+def check_file(path: Path, options: FileOptions, fixing: Fixing = Fixing.NONE) -> Outcome:
+    """Read and check a file as its project wants it. Writes nothing, and never raises."""
     try:
         read = read_file(path)
         if isinstance(read, Unreadable):
             return Outcome(path, failures=(read.reason,))
-        return check_text(path, read, options)
+        return check_text(path, read, options, fixing)
     except Exception as error:  # a bug of ours costs this file and no other
         return Outcome(path, failures=(f"{type(error).__name__}: {error}",))
 
 
-def check_text(path: Path, file: SourceFile, options: FileOptions) -> Outcome:
+def check_text(
+    path: Path, file: SourceFile, options: FileOptions, fixing: Fixing = Fixing.NONE
+) -> Outcome:
     """Check a text under the name `path`."""
-
-    def analyse_it(source: SourceText) -> Analysis:
-        return analyse(source, options.selection)
-
     source, fixed, rewrite = file.source, 0, None
     failures: list[str] = []
-    if options.fixing is not Fixing.NONE:
-        mended = apply_safe_fixes(source, analyse_it, unsafe=options.fixing is Fixing.ALL)
+    if fixing is not Fixing.NONE:
+        mended = apply_safe_fixes(source, options.analyse, unsafe=fixing is Fixing.ALL)
         if not mended.settled:
             failures.append(
                 f"fixes do not come to an end: stopped after {mended.applied}; run it again, or "
@@ -81,7 +72,7 @@ def check_text(path: Path, file: SourceFile, options: FileOptions) -> Outcome:
             rewrite = Rewrite(file.data, after)
         elif mended.applied:
             failures.append(f"left as it is: its encoding, {file.encoding}, cannot hold the fixes")
-    analysis = analyse_it(source)
+    analysis = options.analyse(source)
     failures += [f"rule {code} failed: {reason}" for code, reason in analysis.failures]
     checked = CheckedFile(path, source, analysis.findings)
     return Outcome(path, checked, tuple(failures), fixed, rewrite)

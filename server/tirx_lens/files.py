@@ -14,7 +14,7 @@ from tirx_lens.gitignore import NOTHING, Ignored
 from tirx_lens.model.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 _NEVER = frozenset(
@@ -57,17 +57,23 @@ class SourceFile:
 
 
 def find_files(
-    paths: Iterable[Path], exclude: tuple[str, ...] = (), *, respect_gitignore: bool = True
+    paths: Iterable[Path],
+    exclude: tuple[str, ...] = (),
+    passes_over: Callable[[Path], bool] | None = None,
+    *,
+    respect_gitignore: bool = True,
 ) -> Iterator[Path | Unreadable]:
     """Yield the Python files named, or in the folders named, each once, in a fixed order.
 
     `exclude` holds shell patterns for file names, folder names or whole paths. A file that is named
     is read whatever it is called, and whatever Git ignores. Passed over in folders: those of tools
-    and environments, what Git ignores, links to folders, and what is not a file.
+    and environments, what Git ignores, files and folders of which `passes_over` says so, links to
+    folders, and what is not a file.
     """
+    rules = _Rules(exclude, passes_over or (lambda _: False), respect_gitignore)
     seen: set[str] = set()
     for path in paths:
-        for found in _named(path, exclude, respect_gitignore=respect_gitignore):
+        for found in _named(path, rules):
             if isinstance(found, Unreadable):
                 yield found
             elif found.identity not in seen:
@@ -115,20 +121,25 @@ class _Found:
     identity: str
 
 
-def _named(
-    path: Path, exclude: tuple[str, ...], *, respect_gitignore: bool
-) -> Iterator[_Found | Unreadable]:
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What is passed over: `exclude` counts for what is named, too, the others in folders."""
+
+    exclude: tuple[str, ...]
+    passes_over: Callable[[Path], bool]
+    respect_gitignore: bool
+
+
+def _named(path: Path, rules: _Rules) -> Iterator[_Found | Unreadable]:
     if _names_folder(path):
-        yield from _walk(path, exclude, respect_gitignore=respect_gitignore)
-    elif not is_excluded(path, exclude):
+        yield from _walk(path, rules)
+    elif not is_excluded(path, rules.exclude):
         yield _Found(path, os.path.realpath(path))
 
 
-def _walk(
-    folder: Path, exclude: tuple[str, ...], *, respect_gitignore: bool
-) -> Iterator[_Found | Unreadable]:
+def _walk(folder: Path, rules: _Rules) -> Iterator[_Found | Unreadable]:
     root = os.path.realpath(folder)
-    waiting = [(folder, root, Ignored.around(root) if respect_gitignore else NOTHING)]
+    waiting = [(folder, root, Ignored.around(root) if rules.respect_gitignore else NOTHING)]
     while waiting:
         place, real, ignored = waiting.pop()
         try:
@@ -140,12 +151,15 @@ def _walk(
         inner = []
         for entry in entries:
             path, absolute = place / entry.name, f"{real.rstrip(os.sep)}{os.sep}{entry.name}"
-            if is_excluded(path, exclude):
+            if is_excluded(path, rules.exclude):
                 continue
             if _is_folder(entry):
-                if entry.name not in _NEVER and not ignored.folder(absolute):
-                    inner.append((path, absolute, ignored.inside(absolute)))
-            elif entry.name.endswith(_PYTHON) and _is_file(entry) and not ignored.file(absolute):
+                if entry.name in _NEVER or ignored.folder(absolute) or rules.passes_over(path):
+                    continue
+                inner.append((path, absolute, ignored.inside(absolute)))
+            elif entry.name.endswith(_PYTHON) and _is_file(entry):
+                if ignored.file(absolute) or rules.passes_over(path):
+                    continue
                 yield _Found(path, os.path.realpath(path) if entry.is_symlink() else absolute)
         waiting += reversed(inner)
 

@@ -15,7 +15,8 @@ import tomllib
 from running import BROKEN, CLEAN, MENDED, tirx_lens, tirx_lens_bytes
 
 from tirx_lens.analysis import analyse
-from tirx_lens.checking import FileOptions, Fixing, check_file
+from tirx_lens.checking import Fixing, check_file
+from tirx_lens.configuration.options import FileOptions
 from tirx_lens.fixes import apply_edits, apply_safe_fixes, is_fixable
 from tirx_lens.model.source import SourceText
 from tirx_lens.rewrite import Rewrite, rewrite
@@ -136,7 +137,7 @@ def test_what_needs_no_fix_is_not_touched(folder: Path) -> None:
 
 def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     file = folder / "broken.py"
-    outcome = check_file(file, FileOptions(fixing=Fixing.SAFE))
+    outcome = check_file(file, FileOptions(), Fixing.SAFE)
     assert outcome.rewrite == Rewrite(BROKEN.encode(), MENDED.encode())
     file.write_text(CLEAN, "utf-8")
     assert rewrite(file, outcome.rewrite) == "it changed while it was checked, and was left alone"
@@ -206,7 +207,7 @@ def test_with_diff_nothing_is_written_even_with_fix(folder: Path) -> None:
 
 def test_fixes_that_do_not_settle_are_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tirx_lens.fixes.MAX_ROUNDS", 1)
-    outcome = check_file(folder / "broken.py", FileOptions(fixing=Fixing.SAFE))
+    outcome = check_file(folder / "broken.py", FileOptions(), Fixing.SAFE)
     assert outcome.rewrite is not None
     (failure,) = outcome.failures
     assert failure.startswith("fixes do not come to an end: stopped after 1;")

@@ -59,6 +59,17 @@ def test_all_that_is_shown_of_a_finding() -> None:
     )
 
 
+def test_what_no_rule_found_has_a_page_and_no_rule() -> None:
+    name = "unused-suppression"
+    finding = Finding(name, name, Severity.WARNING, "it is over", span_of(TEXT, "one"))
+    (shown,) = full([CheckedFile(Path("k.py"), SourceText(TEXT), (finding,))])
+    assert shown.startswith("unused-suppression warning: it is over\n --> k.py:1:1\n")
+    assert shown.endswith(
+        " = see: https://github.com/tirx-lens/tirx-lens/blob/main/docs/configuration.md"
+        "#unused-suppression\n"
+    )
+
+
 def test_an_unsafe_fix_says_so() -> None:
     fix = Fix("Do it", Applicability.UNSAFE, (Edit(Span(0, 0), ""),))
     (shown,) = full([checked(TEXT, "wrong", fix=fix)])

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tirx_lens.analysis import analyse
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.source import SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.report.checked import CheckedFile
 from tirx_lens.report.concise import concise, summary
 from tirx_lens.report.diff import diff
+from tirx_lens.report.full import full
 from tirx_lens.report.github import github
 from tirx_lens.report.statistics import statistics, statistics_json
 
@@ -97,6 +99,19 @@ def test_statistics_are_sorted_by_how_many() -> None:
     assert list(statistics([file()])) == []
 
 
+def test_what_no_rule_found_is_counted_by_its_name() -> None:
+    name = "unused-suppression"
+    unused = Finding(name, name, Severity.WARNING, "m", Span(0, 1), SAFE)
+    counted = [file(unused, found("TX102"), found("TX102"))]
+    assert list(statistics(counted)) == [
+        "2  TX102  [ ] name-tx102",
+        "1         [*] unused-suppression",
+    ]
+    assert json.loads(statistics_json(counted))[1]["code"] == name
+    (line, *_) = github(counted, Path("/w"))
+    assert line.startswith("::warning title=TIRx Lens (unused-suppression),file=a.py,line=1,")
+
+
 def test_statistics_as_json() -> None:
     counts = json.loads(statistics_json(COUNTED))
     assert [one["code"] for one in counts] == ["TX206", "TX102", "TX101", "TX301"]
@@ -131,6 +146,14 @@ def test_the_summary_says_what_fixes_would_do(findings: list[Finding], said: str
 def test_a_finding_is_one_line_whatever_its_file_is_called() -> None:
     (line,) = concise([file(found("TX101"), name="a\n\x1b[2J.py")])
     assert line == "a\\n\\x1b[2J.py:1:1: TX101 error: m"
+
+
+def test_what_a_message_quotes_does_not_reach_a_terminal_as_it_is() -> None:
+    source = SourceText("x = 1  # tirx-lens: ignore[\x1b[2J\u2028]\n")
+    checked = CheckedFile(Path("a.py"), source, analyse(source).findings)
+    (line,) = concise([checked])
+    assert "invalid-suppression warning: `\\x1b[2J\\u2028` silences nothing" in line
+    assert "\x1b" not in "".join(full([checked]))
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from tirx_lens.analysis import Selection
-from tirx_lens.checking import FileOptions, Fixing, Outcome, check_file, check_text
+from tirx_lens.checking import Fixing, Outcome, check_file, check_text
 from tirx_lens.cli import streams
+from tirx_lens.cli.configured import (
+    Configured,
+    MisuseError,
+    Planned,
+    add_check_arguments,
+    refuse,
+)
 from tirx_lens.cli.jobs import Work, work_through
 from tirx_lens.cli.output import (
     COUNTED,
@@ -22,9 +28,8 @@ from tirx_lens.cli.output import (
     show_failures,
 )
 from tirx_lens.cli.progress import Bar
-from tirx_lens.files import Unreadable, decode, find_files, is_excluded
+from tirx_lens.files import Unreadable, decode, is_excluded
 from tirx_lens.rewrite import rewrite
-from tirx_lens.rules.registry import RULES
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +38,18 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 STDIN = Path("-")
 """Standard input. `./-` is an equal path and another thing: compare by identity."""
 
-Task: TypeAlias = "tuple[Path, FileOptions] | Unreadable"
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to check, and which of its fixes to apply."""
+
+    file: Planned | Unreadable
+    fixing: Fixing
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.file.path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,11 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what --fix would change and write nothing; exit with 1 if that is something",
     )
-    rules = parser.add_argument_group("which rules")
-    rules.add_argument(
-        "--select", metavar="CODES", default="TX", help="only these rules: codes or prefixes"
-    )
-    rules.add_argument("--ignore", metavar="CODES", default="", help="not these rules")
+    add_check_arguments(parser)
     files = parser.add_argument_group("which files")
     files.add_argument(
         "--exclude",
@@ -93,7 +105,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stdin-filename",
         metavar="NAME",
         type=Path,
-        help="what to call standard input in what is printed (default: -)",
+        help="the path that standard input is checked as: what it is called in what is printed, "
+        "and where its configuration is looked for (default: -, in the current folder)",
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 even when something was found"
@@ -114,28 +127,24 @@ def run(arguments: argparse.Namespace) -> int:
     if objection is not None:
         streams.say(objection)
         return FAILED
-    if _names_input(arguments.paths) or arguments.stdin_filename is not None:
-        return _check_input(arguments)
-    return _check_files(arguments)
+    try:
+        configured = Configured.of_check(arguments)
+        if _names_input(arguments.paths) or arguments.stdin_filename is not None:
+            return _check_input(arguments, configured)
+        return _check_files(arguments, configured)
+    except MisuseError as error:
+        refuse(error)
+        return FAILED
 
 
-def options_for(arguments: argparse.Namespace) -> FileOptions:
-    """Decide how a file is checked."""
-    fixing = Fixing.NONE
-    if arguments.fix or arguments.diff:
-        fixing = Fixing.ALL if arguments.unsafe_fixes else Fixing.SAFE
-    return FileOptions(Selection(_codes(arguments.select), _codes(arguments.ignore)), fixing)
-
-
-def _check_files(arguments: argparse.Namespace) -> int:
-    found = find_files(
+def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
+    planned = configured.plan(
         arguments.paths or [Path()],
         tuple(arguments.exclude),
         respect_gitignore=arguments.respect_gitignore,
     )
-    tasks: list[Task] = [
-        one if isinstance(one, Unreadable) else (one, options_for(arguments)) for one in found
-    ]
+    fixing = _fixing(arguments)
+    tasks = [Task(file, fixing) for file in planned]
     if not tasks:
         streams.say("there is no Python file to check here")
     with closing(Bar(len(tasks), quiet=arguments.quiet)) as bar:
@@ -151,16 +160,18 @@ def _check_files(arguments: argparse.Namespace) -> int:
     return _exit_code(outcomes, arguments)
 
 
-def _check_input(arguments: argparse.Namespace) -> int:
+def _check_input(arguments: argparse.Namespace, configured: Configured) -> int:
     """Check standard input. With `--fix` the text goes to standard output, the rest to error."""
     path = arguments.stdin_filename or STDIN
+    options = configured.options(path)
+    configured.refuse_problems()
     file = decode(path, streams.read_input())
     if isinstance(file, Unreadable):
         outcome = Outcome(path, failures=(file.reason,))
     elif is_excluded(path, tuple(arguments.exclude)):
         outcome = Outcome(path)
     else:
-        outcome = check_text(path, file, options_for(arguments))
+        outcome = check_text(path, file, options, _fixing(arguments))
     output = Output(arguments.output_format, arguments.statistics, arguments.quiet)
     show_failures([outcome])
     if arguments.diff:
@@ -176,14 +187,19 @@ def _check_input(arguments: argparse.Namespace) -> int:
 
 
 def _check(task: Task) -> Outcome:
-    if isinstance(task, Unreadable):
-        return Outcome(task.path, failures=(task.reason,))
-    return check_file(*task)
+    if isinstance(task.file, Unreadable):
+        return Outcome(task.path, failures=(task.file.reason,))
+    return check_file(task.path, task.file.options, task.fixing)
 
 
 def _lost(task: Task, reason: str) -> Outcome:
-    path = task.path if isinstance(task, Unreadable) else task[0]
-    return Outcome(path, failures=(f"could not be checked: {reason}",))
+    return Outcome(task.path, failures=(f"could not be checked: {reason}",))
+
+
+def _fixing(arguments: argparse.Namespace) -> Fixing:
+    if not (arguments.fix or arguments.diff):
+        return Fixing.NONE
+    return Fixing.ALL if arguments.unsafe_fixes else Fixing.SAFE
 
 
 def _written(outcome: Outcome) -> Outcome:
@@ -208,10 +224,6 @@ def _exit_code(outcomes: list[Outcome], arguments: argparse.Namespace) -> int:
 
 def _objection(arguments: argparse.Namespace) -> str | None:
     """Return what is wrong with the options, if something is."""
-    codes = (*_codes(arguments.select), *_codes(arguments.ignore))
-    unknown = [code for code in codes if not any(rule.code.startswith(code) for rule in RULES)]
-    if unknown:
-        return f"no rule has a code that begins with {unknown[0]}"
     if arguments.jobs is not None and arguments.jobs < 1:
         return "--jobs must be at least 1"
     if arguments.statistics and arguments.output_format not in COUNTED:
@@ -233,7 +245,3 @@ def _path(word: str) -> Path:
 
 def _names_input(paths: list[Path]) -> bool:
     return any(path is STDIN for path in paths)
-
-
-def _codes(listed: str) -> tuple[str, ...]:
-    return tuple(code.strip().upper() for code in listed.split(",") if code.strip())

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _BARE_LINE_END = re.compile(r"(?<!\r)\n")
 _LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
 
+INVALID_SUPPRESSION = "invalid-suppression"
+"""Code and name of what is said of a suppression comment that cannot do what it was written for."""
+
+UNUSED_SUPPRESSION = "unused-suppression"
+"""Code and name of what is said of a suppression comment, or a code in one, that silences nothing.
+
+It goes without harm, so editors show it faded.
+"""
+
 
 def line_mark(offset: int) -> str:
     """Return what stands in a message for the line of a byte offset.
@@ -100,7 +109,8 @@ class Finding:
     """One thing a rule found.
 
     `code` and `name` are those of the rule ("TX102", "cta-sync-divergent"); `related` holds other
-    places in the order a reader should visit them, the call stack of inlined code included.
+    places in the order a reader should visit them, the call stack of inlined code included. What is
+    found in comments and configurations is found by no rule: its code is its name.
     """
 
     code: str
@@ -110,6 +120,11 @@ class Finding:
     span: Span
     fix: Fix | None = None
     related: tuple[Related, ...] = field(default=())
+
+    @property
+    def is_of_rule(self) -> bool:
+        """Whether a rule found it, which can be ignored."""
+        return self.code != self.name
 
     def moved(self, move: Move) -> Finding:
         """Return the finding with every place it names moved."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.report.checked import has_safe_fix
-from tirx_lens.report.paths import shown_path
+from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ def concise(files: Iterable[CheckedFile]) -> Iterator[str]:
             where = file.source.position(finding.span.start)
             yield (
                 f"{shown_path(file.path)}:{where.line + 1}:{where.column + 1}: {finding.code} "
-                f"{finding.severity.value}: {_mark(finding)}{finding.message}"
+                f"{finding.severity.value}: {_mark(finding)}{shown_text(finding.message)}"
             )
 
 

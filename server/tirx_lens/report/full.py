@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.finding import Applicability
 from tirx_lens.report.colour import Palette
 from tirx_lens.report.excerpt import excerpt
-from tirx_lens.report.paths import shown_path
+from tirx_lens.report.paths import shown_path, shown_text
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
@@ -35,18 +35,26 @@ def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[
         return palette.severity(finding.severity, text)
 
     severity = by_severity(finding.severity.value)
-    yield f"{palette.strong(finding.code)} {severity}: {palette.strong(finding.message)}"
+    message = palette.strong(shown_text(finding.message))
+    yield f"{palette.strong(finding.code)} {severity}: {message}"
     yield _place(file, finding.span, "-->", margin, palette)
     yield from _excerpt(file, finding.span, margin, palette, "^", by_severity, around=_AROUND)
     for related in finding.related:
         yield _place(file, related.span, ":::", margin, palette)
         yield from _excerpt(
-            file, related.span, margin, palette, "-", palette.frame, message=related.message
+            file,
+            related.span,
+            margin,
+            palette,
+            "-",
+            palette.frame,
+            message=shown_text(related.message),
         )
     note = palette.frame(f"{' ' * margin} = ")
     if finding.fix is not None:
         yield f"{note}{palette.strong('help')}: {_help(finding.fix)}"
-    yield f"{note}{palette.strong('rule')}: {rule_url(finding.code, finding.name)}"
+    label = "rule" if finding.is_of_rule else "see"
+    yield f"{note}{palette.strong(label)}: {rule_url(finding.code, finding.name)}"
 
 
 def _place(file: CheckedFile, span: Span, arrow: str, margin: int, palette: Palette) -> str:
@@ -85,6 +93,7 @@ def _excerpt(
 
 
 def _help(fix: Fix) -> str:
+    message = shown_text(fix.message)
     if fix.applicability is Applicability.SAFE:
-        return f"[*] {fix.message} (`--fix` does it)"
-    return f"{fix.message} (`--fix --unsafe-fixes` does it: read it first)"
+        return f"[*] {message} (`--fix` does it)"
+    return f"{message} (`--fix --unsafe-fixes` does it: read it first)"

@@ -1,4 +1,4 @@
-"""Paths as reports write them: any name of a file on one line of text."""
+"""Paths and messages as reports write them: whatever they quote, on one line of text."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069
 def shown_path(path: Path) -> str:
     r"""Return a path for people: bytes that are no text and control characters as `\x..`."""
     text = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+    return shown_text(text)
+
+
+def shown_text(text: str) -> str:
+    r"""Return a message for people: control characters of what it quotes as `\x..`."""
     return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tirx_lens.model.finding import Severity
+from tirx_lens.model.finding import INVALID_SUPPRESSION, UNUSED_SUPPRESSION, Severity
 from tirx_lens.model.source import Encoding
 from tirx_lens.report.paths import normal_path
 from tirx_lens.rules.registry import RULES
@@ -39,7 +39,21 @@ _LEVELS = {
     Severity.INFORMATION: "note",
     Severity.HINT: "note",
 }
-_INDEX = {rule.code: index for index, rule in enumerate(RULES)}
+# What no rule of ours finds is a rule to the readers of a log: they show each result with its own.
+_OF_COMMENTS = {
+    INVALID_SUPPRESSION: (
+        "A suppression comment cannot do what it was written for.",
+        "Reports suppression comments with a code that no rule has, a word that is nearly "
+        "`ignore`, a bracket that is not closed, and `ignore-file` below the first statement.",
+    ),
+    UNUSED_SUPPRESSION: (
+        "A suppression comment, or a code in one, silences nothing.",
+        "Reports suppression comments, and codes in them, for which no rule finds anything that "
+        "they would silence. Removing them is safe.",
+    ),
+}
+_IDS = (*(rule.code for rule in RULES), *_OF_COMMENTS)
+_INDEX = {code: index for index, code in enumerate(_IDS)}
 
 
 def as_sarif(
@@ -56,7 +70,10 @@ def as_sarif(
                 "name": "TIRx Lens",
                 "version": version,
                 "informationUri": HOME,
-                "rules": [_rule(rule) for rule in RULES],
+                "rules": [
+                    *(_rule(rule) for rule in RULES),
+                    *(_of_comments(name, *said) for name, said in _OF_COMMENTS.items()),
+                ],
             }
         },
         "columnKind": "utf16CodeUnits",
@@ -89,6 +106,17 @@ def _rule(rule: type[Rule]) -> dict[str, object]:
         "help": {"text": page, "markdown": page},
         "helpUri": rule_url(rule.code, rule.name),
         "defaultConfiguration": {"level": _LEVELS[default_severity(rule)]},
+    }
+
+
+def _of_comments(name: str, summary: str, what_it_does: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "shortDescription": {"text": summary},
+        "fullDescription": {"text": what_it_does},
+        "help": {"text": what_it_does},
+        "helpUri": rule_url(name, name),
+        "defaultConfiguration": {"level": _LEVELS[Severity.WARNING]},
     }
 
 

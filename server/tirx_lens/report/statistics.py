@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
     from tirx_lens.report.checked import CheckedFile
 
+_CODE_WIDTH = len("TX102")
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A rule, how many findings it gave, and how many of them a safe fix would mend."""
+    """A rule, how many findings it gave, and how many of them a safe fix would mend.
+
+    What no rule found is counted by its name, which is its code.
+    """
 
     code: str
     name: str
@@ -39,12 +44,16 @@ def count(files: Iterable[CheckedFile]) -> tuple[Count, ...]:
 
 
 def statistics(files: Iterable[CheckedFile]) -> Iterator[str]:
-    """Yield a line for each rule: `[*]` where a safe fix mends all it found, `[-]` some of it."""
+    """Yield a line for each rule: `[*]` where a safe fix mends all it found, `[-]` some of it.
+
+    The column of the code stays empty for what no rule found.
+    """
     counts = count(files)
     width = max((len(str(one.count)) for one in counts), default=0)
     for one in counts:
         mark = "[*]" if one.fixable == one.count else "[-]" if one.fixable else "[ ]"
-        yield f"{one.count:>{width}}  {one.code}  {mark} {one.name}"
+        code = one.code if one.code != one.name else ""
+        yield f"{one.count:>{width}}  {code:{_CODE_WIDTH}}  {mark} {one.name}"
 
 
 def statistics_json(files: Iterable[CheckedFile]) -> str:
