@@ -32,7 +32,8 @@ export interface CudaParams {
   readonly textDocument: { readonly uri: string };
   readonly position?: Position;
   readonly builder?: string;
-  readonly arguments?: Arguments;
+  /** What the user said when asked; counts for what the source and its project do not name. */
+  readonly answers?: Arguments;
   /** The architecture to build for, where it is not that of the settings. */
   readonly arch?: string;
   /** Which configuration of a registered kernel; without one it is the first. */

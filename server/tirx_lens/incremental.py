@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
+from tirx_lens.model.given import Given
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
@@ -31,39 +32,45 @@ class Analyser:
 
     def __init__(self) -> None:
         self._reader = VersionReader()
-        self._kept: Recent[tuple[tuple[object, ...], Selection], Checked] = Recent()
+        self._kept: Recent[tuple[object, ...], Checked] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}
 
-    def analyse(self, source: SourceText, selection: Selection | None = None) -> Analysis:
-        """Analyse the next version of the text."""
+    def analyse(
+        self, source: SourceText, selection: Selection | None = None, given: Given | None = None
+    ) -> Analysis:
+        """Analyse the next version of the text, or the same with another selection or others given.
+
+        What one pair of these gave is never taken for what another gives.
+        """
+        wanted = _Wanted(selection or Selection(), given or Given())
         try:
-            checked = self._check(source, selection or Selection())
+            checked, is_whole = self._check(source, wanted)
         except Exception as error:
             return unreadable(source, error)
-        return conclude(source, checked)
+        return conclude(source, checked, wanted.selection, is_whole=is_whole)
 
-    def _check(self, source: SourceText, selection: Selection) -> list[Checked]:
+    def _check(self, source: SourceText, wanted: _Wanted) -> tuple[list[Checked], bool]:
         if not mentions_kernels(source):
-            return []
+            return [], True
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
         self._kept.begin_version()
         self._answers.clear()
         known: dict[int, Checked] = {}
         for start, unit in units.items():
-            if (kept := self._recall(source, unit, selection)) is not None:
+            if (kept := self._recall(source, unit, wanted)) is not None:
                 known[start] = kept
         fresh: dict[int, Checked] = {}
         if len(known) < len(units):
-            for start, kernels in version.kernels(unwanted=known):
+            for start, kernels in version.kernels(known, wanted.given):
                 if start in units and start not in known:
-                    fresh[start] = check_kernels(source, kernels, selection)
-                    self._keep(units[start], selection, fresh[start])
+                    fresh[start] = check_kernels(source, kernels, wanted.selection, wanted.given)
+                    self._keep(units[start], wanted, fresh[start])
         checked = known | fresh
-        return [checked[start] for start in units if start in checked]
+        return [checked[start] for start in units if start in checked], not version.has_errors
 
-    def _recall(self, source: SourceText, unit: Unit, selection: Selection) -> Checked | None:
-        kept = self._kept.get((unit.key, selection)) if unit.is_settled else None
+    def _recall(self, source: SourceText, unit: Unit, wanted: _Wanted) -> Checked | None:
+        kept = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
         if kept is None:
             return None
         places = _Places(unit.parts)
@@ -73,7 +80,8 @@ class Analyser:
                 != asked.answer
             ):
                 return None
-        return Checked(tuple(finding.moved(places.to_text) for finding in kept.findings))
+        findings = tuple(finding.moved(places.to_text) for finding in kept.findings)
+        return Checked(findings, is_complete=kept.is_complete)
 
     def _answer(self, source: SourceText, question: Question, about: object) -> object:
         """Return an answer about the whole text, which many kernels may have asked for."""
@@ -82,7 +90,7 @@ class Analyser:
             self._answers[key] = question(source, about)
         return self._answers[key]
 
-    def _keep(self, unit: Unit, selection: Selection, checked: Checked) -> None:
+    def _keep(self, unit: Unit, wanted: _Wanted, checked: Checked) -> None:
         if not unit.is_settled or checked.failures:
             return
         places = _Places(unit.parts)
@@ -93,7 +101,21 @@ class Analyser:
             )
         except _ElsewhereError:
             return  # it speaks of a place that may move by itself
-        self._kept.put((unit.key, selection), Checked(findings, (), asked))
+        kept = Checked(findings, (), asked, checked.is_complete)
+        self._kept.put((unit.key, *wanted.key), kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What an analysis depends on besides the text."""
+
+    selection: Selection
+    given: Given
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two analyses of one text must have in common; spelled, for `1 == True == 1.0`."""
+        return self.selection, repr(self.given)
 
 
 class _ElsewhereError(Exception):

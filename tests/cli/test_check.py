@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tirx_lens.rules.examples import in_kernel
+from running import BROKEN, CLEAN, LINE, UNSAFE, tirx_lens
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-BROKEN = in_kernel("""
-    if wg_id == 0:
-        T.cuda.cta_sync()
-""")
-CLEAN = in_kernel("T.cuda.cta_sync()")
-LINE = BROKEN.splitlines().index("        T.cuda.cta_sync()") + 1
-
-
-def tirx_lens(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tirx_lens.cli.main", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "broken.py").write_text(BROKEN, "utf-8")
-    (tmp_path / "clean.py").write_text(CLEAN, "utf-8")
-    (tmp_path / "notes.txt").write_text(BROKEN, "utf-8")
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "hidden.py").write_text(BROKEN, "utf-8")
-    return tmp_path
 
 
 def test_concise(folder: Path) -> None:
@@ -99,6 +74,12 @@ def test_a_named_file_is_read_whatever_it_is_called(folder: Path) -> None:
         (["--ignore", "TX102"], 0),
         (["--exclude", "broken.py"], 0),
         (["--exclude", "*.py"], 0),
+        (["--statistics"], 1),
+        (["--quiet"], 1),
+        (["--jobs", "2"], 1),
+        (["--diff"], 1),
+        (["--diff", "--select", "TX2"], 0),
+        (["--diff", "--exit-zero"], 0),
         (["--select", "tx102"], 1),
     ],
 )
@@ -113,6 +94,11 @@ def test_what_is_chosen_decides_the_exit_code(folder: Path, words: list[str], co
         (["--select", "XY1"], "no rule has a code that begins with XY1"),
         (["binary.py"], "binary.py: not a text file that Python could read"),
         (["--output-format", "yaml"], "invalid choice"),
+        (["--jobs", "0"], "--jobs must be at least 1"),
+        (["--statistics", "--output-format", "sarif"], "--statistics goes with the formats"),
+        (["--statistics", "--diff"], "do not go together"),
+        (["-", "broken.py"], "standard input, `-`, is checked alone"),
+        (["--stdin-filename", "x.py", "broken.py"], "files are named, too"),
     ],
 )
 def test_its_own_failure_is_2_and_one_sentence(folder: Path, words: list[str], said: str) -> None:
@@ -127,6 +113,78 @@ def test_a_bad_file_does_not_hide_the_others(folder: Path) -> None:
     done = tirx_lens("check", "missing.py", "broken.py", cwd=folder)
     assert done.returncode == 2
     assert "TX102" in done.stdout
+
+
+def test_full_shows_the_source(folder: Path) -> None:
+    done = tirx_lens("check", "--output-format", "full", "broken.py", cwd=folder)
+    lines = done.stdout.splitlines()
+    assert f"{LINE} |         T.cuda.cta_sync()" in lines
+    assert f"{' ' * len(str(LINE))} |         {'^' * 17}" in lines
+    assert lines[-1] == "Found 1 problem (1 fixable with `--fix`, marked [*])."
+    assert "\x1b" not in done.stdout
+
+
+def test_sarif_tells_of_findings_and_failures(folder: Path) -> None:
+    done = tirx_lens(
+        "check", "--output-format", "sarif", "broken.py", "missing.py", "clean.py", cwd=folder
+    )
+    assert done.returncode == 2
+    (run,) = json.loads(done.stdout)["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "broken.py", "uriBaseId": "%SRCROOT%"}
+    assert place["region"]["startLine"] == LINE
+    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == f"{folder.resolve().as_uri()}/"
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "no such file or folder"
+
+
+def test_github(folder: Path) -> None:
+    done = tirx_lens("check", "--output-format", "github", "broken.py", cwd=folder)
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"::error title=TIRx Lens (TX102),file=broken.py,line={LINE},col=9,")
+
+
+def test_statistics(folder: Path) -> None:
+    (folder / "more.py").write_text(BROKEN + BROKEN.replace("def kernel", "def other"), "utf-8")
+    done = tirx_lens("check", "--statistics", cwd=folder)
+    assert done.stdout.splitlines() == [
+        "3  TX102  [*] cta-sync-divergent",
+        "Found 3 problems (3 fixable with `--fix`, marked [*]).",
+    ]
+    counted = tirx_lens("check", "--statistics", "--output-format", "json", cwd=folder)
+    assert [one["count"] for one in json.loads(counted.stdout)] == [3]
+
+
+def test_quiet_is_the_findings_alone(folder: Path) -> None:
+    done = tirx_lens("check", "-q", cwd=folder)
+    assert len(done.stdout.splitlines()) == 1
+    assert (tirx_lens("check", "-q", "clean.py", cwd=folder).stdout, done.stderr) == ("", "")
+
+
+def test_no_file_at_all_is_said(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    done = tirx_lens("check", "empty", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "No problems found.\n")
+    assert done.stderr == "tirx-lens: there is no Python file to check here\n"
+
+
+def test_what_git_ignores(folder: Path) -> None:
+    (folder / ".gitignore").write_text("broken.py\n")
+    assert tirx_lens("check", cwd=folder).returncode == 0
+    assert tirx_lens("check", "broken.py", cwd=folder).returncode == 1
+    assert tirx_lens("check", "--no-respect-gitignore", cwd=folder).returncode == 1
+
+
+def test_unsafe_fixes_are_counted_and_applied_only_when_asked_for(folder: Path) -> None:
+    (folder / "unsafe.py").write_text(UNSAFE, "utf-8")
+    found = tirx_lens("check", "unsafe.py", cwd=folder)
+    assert found.stdout.endswith("Found 1 problem (1 fixable with `--fix --unsafe-fixes`).\n")
+    tirx_lens("check", "--fix", "unsafe.py", cwd=folder)
+    assert (folder / "unsafe.py").read_text("utf-8") == UNSAFE
+    done = tirx_lens("check", "--fix", "--unsafe-fixes", "unsafe.py", cwd=folder)
+    assert done.stdout == "Fixed 1 problem.\nNo problems found.\n"
+    assert (folder / "unsafe.py").read_text("utf-8") == UNSAFE.replace("init(128)", "init(1)")
 
 
 def test_rules_explains_and_lists(folder: Path) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Selection
     from tirx_lens.compile.request import BuildRequest
+    from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
 SLOWNESS = 0.5
@@ -117,7 +118,7 @@ def _divergent(request: BuildRequest, line: int) -> KernelResult:
     return KernelResult("kernel", request.builder, {}, DIVERGENT, "0.99", target, links)
 
 
-def analyse(source: SourceText, selection: Selection) -> Analysis:
+def analyse(source: SourceText, selection: Selection, given: Given) -> Analysis:
     time.sleep(SLOWNESS * source.data.count(b"SLOW"))
     if b"BREAK" in source.data:
         raise RuntimeError("the analysis broke")

@@ -64,7 +64,7 @@ export class CudaGenerator implements vscode.Disposable {
           if (given === undefined) {
             return;
           }
-          params = { ...params, builder: result.builder, arguments: given };
+          params = { ...params, builder: result.builder, answers: given };
         }
       }
     }
@@ -87,7 +87,7 @@ export class CudaGenerator implements vscode.Disposable {
     const params: CudaParams = {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
-      ...(view.given === undefined ? {} : { arguments: view.given }),
+      ...(view.given === undefined ? {} : { answers: view.given }),
       machineCode: this.views.showsMachineCode(view),
     };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
@@ -139,7 +139,7 @@ export class CudaGenerator implements vscode.Disposable {
     const uri = viewUri(source, cuda.builder, this.#title(cuda));
     const old = this.views.of(uri);
     const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
-    const view = { uri, source, builder: cuda.builder, given: params.arguments, cuda, previous, stale: undefined };
+    const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, stale: undefined };
     this.views.put(view);
     await this.views.reveal(view);
     for (const note of cuda.notes) {
@@ -180,7 +180,7 @@ export class CudaGenerator implements vscode.Disposable {
     const params: CudaParams = {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
-      ...(view.given === undefined ? {} : { arguments: view.given }),
+      ...(view.given === undefined ? {} : { answers: view.given }),
       machineCode: true,
     };
     const result = await this.#buildWithProgress(path.posix.basename(view.source.path), params);

@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.result import BuildDiagnostic, MapEntry, Severity
+from tirx_lens.cuda.expected import check_paths
+from tirx_lens.cuda.read import read_cuda
 from tirx_lens.model import finding as model
 from tirx_lens.model.source import Position, SourceText
 from tirx_lens.model.span import Span
+from tirx_lens.syntax.read import read_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from tirx_lens.compile.result import KernelResult
+    from tirx_lens.cuda.view import CudaView
     from tirx_lens.model.finding import Finding
 
 _NAMES = {"TX506": "build-error", "TX502": "unsupported-dispatch", "TX503": "scope-mismatch"}
@@ -55,6 +60,19 @@ def _place_of(error: BuildDiagnostic, path: Path) -> tuple[int, int | None] | No
         return error.line, error.column
     here = [frame.line for frame in error.frames if Path(frame.file) == path]
     return (here[-1], None) if here else None
+
+
+def findings_of(
+    kernels: Sequence[KernelResult], view: CudaView, path: Path, source: SourceText
+) -> tuple[Finding, ...]:
+    """Return what the CUDA of a good build says of the source it was built from."""
+    links = {entry.cuda_line: entry for entry in view.map}
+    found = cuda_findings(view.findings, SourceText(view.text), links, path, source)
+    written = read_kernels(source).kernels
+    for kernel in kernels:
+        text = read_cuda(SourceText(kernel.cuda))
+        found += check_paths(written, source, str(path), kernel.map, text)
+    return found
 
 
 def cuda_findings(

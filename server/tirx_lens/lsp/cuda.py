@@ -89,10 +89,10 @@ class CudaService:
         return await self._build(document, Path(path), asked)
 
     async def _build(self, document: Document, path: Path, asked: CudaParams) -> CudaReply:
-        chosen = await self._server.background.run(lambda: choose_builder(document, asked))
+        chosen = await self._server.background.run(lambda: self._choose(document, asked))
         if isinstance(chosen, (Choose, Failed)):
             return chosen
-        arguments = arguments_for(chosen, asked.arguments)
+        arguments = arguments_for(chosen, asked)
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
@@ -119,10 +119,14 @@ class CudaService:
         for builder in builders:
             if self._server.documents.get(document.uri) is not document:
                 return  # there is a newer text, and it will be built when it is saved
-            if not builder.missing(arguments_for(builder, {})):
-                await self._build(
-                    document, Path(path), CudaParams(document.uri, builder=builder.name)
-                )
+            # One that lacks arguments is not built: nobody is there to be asked for them.
+            await self._build(document, Path(path), CudaParams(document.uri, builder=builder.name))
+
+    def _choose(self, document: Document, asked: CudaParams) -> Builder | Choose | Failed:
+        chosen = choose_builder(document, asked)
+        if isinstance(chosen, (Choose, Failed)):
+            return chosen
+        return chosen.with_given(self._server.projects.options(document.uri).given)
 
     def _request(
         self,
@@ -189,7 +193,7 @@ class CudaService:
     ) -> CudaReply:
         from tirx_lens.compile.result import Severity
         from tirx_lens.cuda.view import view_of
-        from tirx_lens.lsp.build_findings import cuda_findings, error_findings
+        from tirx_lens.lsp.build_findings import error_findings, findings_of
         from tirx_lens.lsp.built import Report
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
@@ -201,8 +205,9 @@ class CudaService:
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
             return reply
         view = await self._server.background.run(lambda: view_of(result.kernels))
-        links = {entry.cuda_line: entry for entry in view.map}
-        findings = cuda_findings(view.findings, SourceText(view.text), links, path, source)
+        findings = await self._server.background.run(
+            lambda: findings_of(result.kernels, view, path, source)
+        )
         self._server.take_report(document.uri, builder.name, Report(source, findings))
         uris = {str(path): document.uri}
         return shown(result, builder, view, self._server.documents.encoding, uris)
@@ -252,17 +257,24 @@ def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | 
     return Choose(tuple(dict.fromkeys(builder.name for builder in builders)))
 
 
-def arguments_for(builder: Builder, given: Mapping[str, str]) -> dict[str, Scalar]:
-    """Return the arguments of a build: those of the comment above the builder, then the given."""
+def arguments_for(builder: Builder, asked: CudaParams) -> dict[str, Scalar]:
+    """Return the arguments of a build.
+
+    What was asked for goes before the comment above the builder, that before the project's
+    configuration, and last comes what the user answered when none of them named a value.
+    """
     from tirx_lens.compile.prepare import parse_value
 
     known = {parameter.name for parameter in builder.parameters}
-    values = {name: parse_value(text) for name, text in given.items() if name in known}
-    return values | dict(builder.arguments)
+
+    def read(texts: Mapping[str, str]) -> dict[str, Scalar]:
+        return {name: parse_value(text) for name, text in texts.items() if name in known}
+
+    return read(asked.answers) | dict(builder.arguments) | read(asked.arguments)
 
 
 def needed(builder: Builder) -> NeedArguments:
-    """Ask for the arguments that the comment above the builder does not give."""
+    """Ask for the arguments that neither the comment above the builder nor the project gives."""
     return NeedArguments(
         builder.name,
         tuple(

@@ -46,6 +46,9 @@ class RawRequest:
 class CudaParams:
     """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
 
+    `answers` are too: what the user said when asked for what nothing gave. They count for
+    parameters that still nothing else names.
+
     `config` is the label of a registered kernel's configuration; without one it is the first.
     `arch` is the architecture to build for, where it is not that of the settings; `machine_code`
     asks for PTX, SASS and the compiler's report too.
@@ -56,6 +59,7 @@ class CudaParams:
     column: int | None = None
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
     arch: str | None = None
     machine_code: bool = False
     work_done_token: str | int | None = None
@@ -74,24 +78,33 @@ class CudaParams:
         builder = _at(params, "builder")
         if builder is not None and not isinstance(builder, str):
             raise MalformedMessageError("builder must be a string")
-        arguments = _at(params, "arguments") or {}
-        if not isinstance(arguments, dict):
-            raise MalformedMessageError("arguments must be an object of names and values")
-        written = {}
-        for name, value in arguments.items():
-            if not isinstance(value, (str, int, float, bool)):
-                raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
-            written[name] = value if isinstance(value, str) else repr(value)
-        arch = _at(params, "arch")
-        if arch is not None and not isinstance(arch, str):
-            raise MalformedMessageError("arch must be a string")
+        arch, config = _text(params, "arch"), _text(params, "config")
+        written, answers = _written(params, "arguments"), _written(params, "answers")
+        machine = _at(params, "machineCode") is True
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        machine = _at(params, "machineCode") is True
-        config = _at(params, "config")
-        if config is not None and not isinstance(config, str):
-            raise MalformedMessageError("config must be a string")
-        return cls(uri, line, column, builder, written, arch or None, machine, token, config)
+        return cls(uri, line, column, builder, written, answers, arch, machine, token, config)
+
+
+def _text(params: object, key: str) -> str | None:
+    """Return the string under a key; None where it is absent or empty."""
+    value = _at(params, key)
+    if value is not None and not isinstance(value, str):
+        raise MalformedMessageError(f"{key} must be a string")
+    return value or None
+
+
+def _written(params: object, key: str) -> Mapping[str, str]:
+    """Return the values under a key as Python expressions."""
+    values = _at(params, key) or {}
+    if not isinstance(values, dict):
+        raise MalformedMessageError(f"{key} must be an object of names and values")
+    written = {}
+    for name, value in values.items():
+        if not isinstance(value, (str, int, float, bool)):
+            raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
+        written[name] = value if isinstance(value, str) else repr(value)
+    return written
 
 
 def _at(value: object, key: str) -> Any:

@@ -21,6 +21,7 @@ from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
 from tirx_lens.model.source import Encoding, SourceText
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.incremental import Analyser
     from tirx_lens.lsp.cuda import CompilerFactory
+    from tirx_lens.model.given import Given
 
-    Analyse = Callable[[SourceText, Selection], Analysis]
+    Analyse = Callable[[SourceText, Selection, Given], Analysis]
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +58,8 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
-        self.schedule = Schedule(self._analyser_of_selected, self.background, self._publish)
+        self.projects = Projects(self)
+        self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.cuda = CudaService(self, compilers)
         self.reports = Reports()
         self.was_asked_to_shut_down = False
@@ -98,12 +101,11 @@ class LensServer(LanguageServer):
         if read.settings.log_level is not None:
             set_level(read.settings.log_level)
         self.settings = read.settings
-        for document in self.documents:
-            self.look_at(document)
+        self.look_at_all()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
-        if not document.is_python:
+        if not document.is_python and not is_configuration(document.uri):
             return
         if self.settings.enable:
             self.schedule.submit(document)
@@ -111,13 +113,19 @@ class LensServer(LanguageServer):
             self.schedule.forget(document.uri)
             self._publish(Analysed(document, ()))
 
+    def look_at_all(self) -> None:
+        """Have every document analysed anew, with its configuration as it is on disk now."""
+        self.projects.forget()
+        for document in self.documents:
+            self.look_at(document)
+
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
-        if document is not None and document.is_python:
-            self._shown.pop(document.uri, None)
+        if document is not None and document.uri in self._shown:
+            self._shown.pop(document.uri)
             self.text_document_publish_diagnostics(
                 publication(document, (), self.documents.encoding)
             )
@@ -183,19 +191,32 @@ class LensServer(LanguageServer):
             logger.removeHandler(handler)
             logger.propagate = True
 
-    def _analyser_of_selected(self) -> Callable[[SourceText], Analysis]:
+    def _analyser_of(self, uri: str) -> Callable[[SourceText], Analysis]:
+        """Make the analyser of a document; it is called on the background threads."""
+        if is_configuration(uri):
+            return check_configuration
         analyse = self._new_analyser()
-        return lambda source: analyse(source, self.settings.selection)
+
+        def analyse_as_configured(source: SourceText) -> Analysis:
+            options = self.projects.options(uri)
+            if options.is_excluded:
+                from tirx_lens.analysis import Analysis
+
+                return Analysis(source)
+            return analyse(source, options.selection, options.given)
+
+        return analyse_as_configured
 
     async def _fixed_text(self, document: Document) -> str:
         from tirx_lens.fixes import apply_safe_fixes
 
         fixed = await self.background.run(
-            lambda: apply_safe_fixes(document.source, self._analyser_of_selected())
+            lambda: apply_safe_fixes(document.source, self._analyser_of(document.uri))
         )
         return fixed.text
 
     def _publish(self, analysed: Analysed) -> None:
+        self.projects.report()
         document, findings = analysed.document, analysed.findings
         built = self.reports.on(document.uri, document.source, findings)
         shown = self._shown.get(document.uri)
@@ -232,6 +253,7 @@ def create_server(
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
         server.cuda.report_ready()
+        server.projects.watch()
         server.keep(asyncio.create_task(server.background.run(_load_rules)))
 
     @server.feature(types.SHUTDOWN)
@@ -249,10 +271,19 @@ def create_server(
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        if is_configuration(params.text_document.uri):
+            server.look_at_all()
+            return
+        server.projects.forget()  # for clients that do not watch files
         look_at_newest(params.text_document.uri)
         document = server.documents.get(params.text_document.uri)
         if document is not None and document.is_python and mentions_tirx(document.source):
             server.keep(asyncio.create_task(server.cuda.build_saved(document)))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        if any(is_configuration(change.uri) for change in params.changes):
+            server.look_at_all()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
@@ -280,7 +311,8 @@ def create_server(
     @server.feature(messages.CUDA)
     async def cuda(params: Any) -> dict[str, Any]:
         reply = await server.cuda.reply_to(params)
-        return reply.to_json()
+        # It has as many entries as the CUDA has lines: too many for the message loop.
+        return await server.background.run(reply.to_json)
 
     @server.feature(messages.DID_GRANT_TRUST)
     def did_grant_trust(_: Any) -> None:
@@ -305,9 +337,9 @@ class _LazyAnalyser:
     def __init__(self) -> None:
         self._analyser: Analyser | None = None
 
-    def __call__(self, source: SourceText, selection: Selection) -> Analysis:
+    def __call__(self, source: SourceText, selection: Selection, given: Given) -> Analysis:
         if self._analyser is None:
             from tirx_lens.incremental import Analyser
 
             self._analyser = Analyser()
-        return self._analyser.analyse(source, selection)
+        return self._analyser.analyse(source, selection, given)

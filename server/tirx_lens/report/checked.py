@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.finding import Applicability
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,3 +21,8 @@ class CheckedFile:
     path: Path
     source: SourceText
     findings: tuple[Finding, ...]
+
+
+def has_safe_fix(finding: Finding) -> bool:
+    """Tell whether `--fix` alone would mend a finding."""
+    return finding.fix is not None and finding.fix.applicability is Applicability.SAFE

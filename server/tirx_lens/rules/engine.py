@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tirx_lens.model.finding import Finding
+    from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import Question, Rule
@@ -48,13 +49,14 @@ def run_rules(
     source: SourceText,
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
+    tvm_version: TvmVersion | None = None,
 ) -> Ran:
-    """Run `rules` on `kernels`."""
+    """Run `rules` on `kernels`; `tvm_version` is what the user says they are written for."""
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
-        view = KernelView(source, kernel, reach)
+        view = KernelView(source, kernel, reach, tvm_version)
         for rule in rules:
             try:
                 findings.extend(rule().check(view))  # what came before it broke stays
@@ -73,7 +75,7 @@ def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
     """
     once: dict[tuple[str, int, int, str], Finding] = {}
     for unsettled in findings:
-        finding = unsettled.with_lines(source)
+        finding = unsettled.fitted(source)
         key = (finding.code, finding.span.start, finding.span.end, finding.message)
         once.setdefault(key, finding)
     return sorted(once.values(), key=lambda found: (found.span.start, found.code))

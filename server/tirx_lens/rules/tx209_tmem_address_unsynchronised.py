@@ -13,6 +13,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import named_by
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -144,6 +145,28 @@ class TmemAddressUnsynchronised(Rule):
                 acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
             """),
         ),
+        # The meeting is behind a guard that lets nobody through.
+        Invalid(
+            in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)
+                if wg_id == 2:
+                    T.cuda.cta_sync()
+                base: T.let[T.uint32] = addr[0]  # <-
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+            replacement=in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)
+                if wg_id == 2:
+                    T.cuda.cta_sync()
+                T.cuda.cta_sync()
+                base: T.let[T.uint32] = addr[0]
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+        ),
         # 0.26: read where the buffer is used; the meeting stood before the allocation.
         Invalid(
             in_kernel("""
@@ -192,7 +215,11 @@ class TmemAddressUnsynchronised(Rule):
             for reached in reach.reached:
                 for read, where in _reads(reached, word):
                     others = reached.participants.possible & ~mine
-                    if others and read not in seen and not _is_published(reach, alloc, where):
+                    if (
+                        others
+                        and read not in seen
+                        and not _is_published(reach, alloc, where, others)
+                    ):
                         seen.add(read)
                         yield self._finding(view, reach, alloc, read, others)
 
@@ -265,11 +292,16 @@ def _position(operation: Operation) -> int:
     return operation.stack[0].start if operation.stack else operation.span.start
 
 
-def _is_published(reach: ReachMap, alloc: Reached, where: int) -> bool:
-    """Tell whether threads meet between an allocation and a place, or the place comes first."""
+def _is_published(reach: ReachMap, alloc: Reached, where: int, others: int) -> bool:
+    """Tell whether any of the reading threads may have met the allocating warp before a place.
+
+    So it is too where the place comes first in the text.
+    """
     start = _position(alloc.operation)
     return where <= start or any(
-        reached.operation.op in _MEETINGS and start < _position(reached.operation) <= where
+        (reached.operation.op in _MEETINGS or may_meet_inside(reached.operation))
+        and start < _position(reached.operation) <= where
+        and reached.participants.possible & others
         for reached in reach.reached
     )
 

@@ -23,9 +23,10 @@ from tirx_lens.model.expr import (
     Symbol,
     Unknown,
 )
+from tirx_lens.model.given import Given
 from tirx_lens.model.kernel import Kernel
 from tirx_lens.syntax import names
-from tirx_lens.syntax.arguments import called_arguments, commented_arguments
+from tirx_lens.syntax.arguments import called_arguments, named_arguments
 from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
@@ -56,9 +57,16 @@ _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 class HostReader:
     """Reads the host code of one file and collects its kernels. Use once."""
 
-    def __init__(self, roots: tuple[Node, ...], data: bytes, unwanted: Container[int] = ()) -> None:
+    def __init__(
+        self,
+        roots: tuple[Node, ...],
+        data: bytes,
+        unwanted: Container[int] = (),
+        given: Given | None = None,
+    ) -> None:
         """`unwanted` are the starts of statements of the file whose kernels are left unread."""
         self._kernels: list[Kernel] = []
+        self._given = given or Given()
         self._unwanted = unwanted
         self._is_wanted = True
         self._roots = roots
@@ -270,7 +278,7 @@ class HostReader:
 
     def _follow(self, builder: Function) -> None:
         outer, outer_builder = self._reader.scope, self._builder
-        given = commented_arguments(builder.node)
+        given = named_arguments(builder.node, self._given)
         if not given:
             order = [parameter.name for parameter in parameters_of(builder.node)]
             given = called_arguments(order, builder.node, self._data, self._roots, self._reader)
@@ -313,8 +321,10 @@ class HostReader:
 
     def _read_kernel(self, node: Node, definition: Node, name: Node) -> Kernel:
         scope = self._reader.scope.inner(host=False)
+        given = {} if self._builder else named_arguments(definition, self._given)
         for parameter in parameters_of(definition):
-            scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
+            value = kernel_parameter(parameter, self._reader, given.get(parameter.name))
+            scope.bind(parameter.name, value)
         body = BodyReader(scope, self.is_inline, stored_again(definition))
         block = body.kernel(definition)
         return Kernel(

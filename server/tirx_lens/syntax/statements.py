@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
@@ -84,12 +85,19 @@ class Version:
     roots: tuple[Node, ...]
     data: bytes
 
-    def kernels(self, unwanted: Container[int]) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the text is no Python, so that kernels may be missing."""
+        return any(root.has_error for root in self.roots)
+
+    def kernels(
+        self, unwanted: Container[int], given: Given | None = None
+    ) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
 
         What stands between the kernels is read in any case.
         """
-        return HostReader(self.roots, self.data, unwanted).read()
+        return HostReader(self.roots, self.data, unwanted, given).read()
 
 
 class VersionReader:
