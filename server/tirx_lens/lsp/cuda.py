@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 from pygls.uris import from_fs_path, to_fs_path
 
+from tirx_lens.lsp.mapped import shown
 from tirx_lens.lsp.messages import (
     Choose,
-    Cuda,
     CudaParams,
     CudaReply,
     Failed,
     MalformedMessageError,
-    MappedLine,
     NeedArguments,
     Parameter,
-    SourceLines,
     State,
     Status,
 )
@@ -27,11 +25,11 @@ from tirx_lens.lsp.progress import progress
 from tirx_lens.model.source import Position, SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.request import BuildRequest, Scalar
-    from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult
+    from tirx_lens.compile.result import BuildDiagnostic, BuildResult
     from tirx_lens.lsp.compilers import Compiler
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
@@ -246,53 +244,6 @@ def needed(builder: Builder) -> NeedArguments:
             if parameter.name not in builder.arguments
         ),
     )
-
-
-def shown(result: BuildResult, builder: Builder, uri_of: Callable[[str], str]) -> Cuda:
-    """Make the reply of the kernels that a builder gave: nearly always one."""
-    from tirx_lens.compile.result import Severity
-
-    kernels = result.kernels
-    first = kernels[0]
-    written = {name: _written(value) for name, value in first.args.items()}
-    title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
-    text, lines = "", list[MappedLine]()
-    for kernel in kernels:
-        if len(kernels) > 1:
-            text += ("\n" if text else "") + f"// kernel {kernel.name}\n"
-        lines += _mapped_lines(kernel, text.count("\n"), uri_of)
-        text += kernel.cuda
-    return Cuda(
-        title=f"{builder.name} {first.config}" if first.config else title,
-        text=text,
-        kernel=", ".join(kernel.name for kernel in kernels),
-        builder=builder.name,
-        arguments=written,
-        tvm_version=first.tvm_version,
-        target=first.target,
-        config=first.config,
-        map=tuple(lines),
-        notes=tuple(item.message for item in result.diagnostics if item.severity is Severity.NOTE),
-    )
-
-
-def _mapped_lines(
-    kernel: KernelResult, lines_above: int, uri_of: Callable[[str], str]
-) -> Iterator[MappedLine]:
-    for entry in kernel.map:
-        yield MappedLine(
-            line=lines_above + entry.cuda_line - 1,
-            frames=tuple(
-                SourceLines(uri_of(frame.file), frame.line - 1, frame.end_line - 1)
-                for frame in entry.frames
-            ),
-            via=entry.via.value,
-            guessed=entry.via.is_guess,
-        )
-
-
-def _written(value: Scalar) -> str:
-    return value if isinstance(value, str) else repr(value)
 
 
 def _read(path: Path) -> SourceText | None:
