@@ -54,6 +54,7 @@ bench: setup-check
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
+	$(BIN)/python benchmarks/source_map.py
 
 corpus: $(CORPUS_READY)
 
