@@ -23,7 +23,10 @@ class SourceTree:
 
     def __init__(self, directory: str, files: tuple[SourceFile, ...]) -> None:
         self.root = os.path.realpath(directory)
-        self._texts = {os.path.normpath(file.path): file.text for file in files}
+        # A byte order mark is no part of a text: encoding would put a second one in front of it.
+        self._texts = {
+            os.path.normpath(file.path): file.text.removeprefix("\ufeff") for file in files
+        }
 
     def write(self) -> None:
         """Write every file. Raises OSError where the disk does not take them."""
