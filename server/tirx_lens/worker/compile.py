@@ -37,6 +37,7 @@ def compile_kernel(
         raise BuildError(diagnostic) from error
     extents = launches.extents()
     place = _place_of(kernel, request, tree)
+    known = definition_of(tree, request.entry, kernel.name) is not None
     return KernelResult(
         name=kernel.name,
         builder=request.builder,
@@ -44,7 +45,9 @@ def compile_kernel(
         cuda=cuda,
         tvm_version=importlib.import_module("tvm").__version__,
         target=request.arch,
-        map=mapper.map_of(kernel.name, cuda, Frame(place.file, place.line, place.line)),
+        map=mapper.map_of(
+            kernel.name, cuda, Frame(place.file, place.line, place.line), is_definition=known
+        ),
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
         config=kernel.config,
