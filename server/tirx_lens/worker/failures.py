@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import traceback
 from dataclasses import dataclass, replace
@@ -108,20 +107,13 @@ def _shortened(frames: list[Frame]) -> tuple[Frame, ...]:
 
 def definition_line(tree: SourceTree, original: str, line: int) -> int:
     """Return the `def` line of the function whose code begins, decorators included, at `line`."""
-    for node in ast.walk(ast.parse(tree.text(original))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            if first == line:
-                return node.lineno
-    return line
+    found = (item.line for item in tree.definitions(original) if item.first_line == line)
+    return next(found, line)
 
 
 def definition_of(tree: SourceTree, original: str, name: str) -> int | None:
     """Return the `def` line of the first function of that name in a file."""
-    for node in ast.walk(ast.parse(tree.text(original))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            return node.lineno
-    return None
+    return next((item.line for item in tree.definitions(original) if item.name == name), None)
 
 
 def first_sentence(text: str) -> str:
