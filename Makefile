@@ -55,6 +55,7 @@ bench: setup-check $(CORPUS_READY)
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/source_map.py
 
 corpus: $(CORPUS_READY)
 

@@ -255,6 +255,21 @@ async def test_an_error_in_a_sibling_is_shown_there(compiler: Compiler, tmp_path
     assert str(tmp_path / "sizes.py") in diagnostic.detail
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["B[tid] = missing", "T.evaluate(1 // 0)", "Tx.wg.copy(B[:], A[:], dispatch='fastest')"],
+)
+async def test_the_whole_story_is_of_the_user_and_tvm(
+    compiler: Compiler, tmp_path: Path, statement: str
+) -> None:
+    (diagnostic,) = (
+        await compiler.build(request(kernel(statement), tmp_path / "k.py"))
+    ).diagnostics
+    assert diagnostic.detail
+    assert "tirx-lens" not in diagnostic.detail
+    assert "tirx_lens" not in diagnostic.detail
+
+
 async def test_one_kernel_of_two_fails(compiler: Compiler, tmp_path: Path) -> None:
     text = kernel() + kernel("Tx.wg.copy(B[:], A[:], dispatch='fastest')").replace(
         "def build", "def other"

@@ -56,6 +56,17 @@ def test_what_registers_nothing(text: str) -> None:
     assert not any(item.is_registered for item in find_builders(text))
 
 
+@pytest.mark.parametrize(
+    "statement", ["from .kernel import get_kernel", "from .kernel import a, make as get_kernel"]
+)
+def test_a_builder_that_is_imported(statement: str) -> None:
+    text = f"{statement}\nKERNEL_META = {{}}\nCONFIGS = [{{'label': 'a'}}]\n"
+    (found,) = find_builders(text)
+    assert (found.name, found.line, found.is_registered) == ("get_kernel", 1, True)
+    assert found.configs == ("a",)
+    assert find_builders(text.replace("CONFIGS", "SHAPES")) == ()
+
+
 def test_half_typed_registrations_are_read() -> None:
     for end in range(0, len(REGISTERED), 7):
         find_builders(REGISTERED[:end])

@@ -1,6 +1,7 @@
 """From each CUDA line to the Python it came from: call stacks, and when there is no map."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -313,3 +314,40 @@ async def test_every_kernel_of_a_build_has_its_own_map(compiler: Compiler, tmp_p
     for made in map(Mapped, result.kernels):
         assert made.coverage() == 1
         assert made.stacks("B_ptr[") == [["k:12"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("scale", "skálovat").replace("A[", "A  [  "),
+        lambda text: text.replace("        ", "\t\t").replace("    ", "\t"),
+        lambda text: text.replace("\ndef build", "\f\ndef build"),
+    ],
+    ids=["crlf", "byte order mark", "unicode", "tabs", "form feed"],
+)
+async def test_texts_of_every_make(
+    compiler: Compiler, tmp_path: Path, change: Callable[[str], str]
+) -> None:
+    text = change(scale("if tid < 7:\n    B[tid] = A[tid] * T.float32(3)"))
+    made = await built(compiler, text, tmp_path / "k.py")
+    assert made.stack("< 7)") == [f"k:{FIRST}"]
+    assert made.stack("0x1.8p+1f") == [f"k:{FIRST + 1}"]
+
+
+async def test_a_kernel_that_is_specialized(compiler: Compiler, tmp_path: Path) -> None:
+    text = f"""from __future__ import annotations
+{IMPORTS}
+@T.jit
+def scale(A: T.Buffer((N,), "float32"), *, N: T.constexpr):
+    T.device_entry()
+    cta = T.cta_id([N // 128])
+    wg = T.warpgroup_id([1])
+    tid = T.thread_id([128])
+    A[cta * 128 + tid] = A[cta * 128 + tid] * T.float32(3)
+"""
+    asked = request(text, tmp_path / "k.py", builder="scale", arguments={"N": 512})
+    made = mapped(await compiler.build(asked))
+    assert made.stack("0x1.8p+1f") == ["k:12"]
+    assert made.coverage() == 1

@@ -3,6 +3,7 @@
 import pytest
 
 from tirx_lens.worker.python_lines import PythonLines
+from tirx_lens.worker.sources import parsed
 
 TEXT = '''\
 import os
@@ -46,7 +47,7 @@ def kernel(
 
 
 def lines_of(text: str) -> dict[int, tuple[int, int]]:
-    lines = PythonLines(text)
+    lines = PythonLines(parsed(text))
     regions = {number: lines.region(number) for number in range(1, text.count("\n") + 2)}
     return {number: (r.line, r.end_line) for number, r in regions.items() if r is not None}
 
@@ -69,7 +70,7 @@ def test_a_statement_is_all_of_its_lines_and_a_compound_one_its_header() -> None
 
 
 def test_the_guard_around_all() -> None:
-    lines = PythonLines(TEXT)
+    lines = PythonLines(parsed(TEXT))
     at = line_with
     assert lines.guard_of_all([at("g(i)")]) == 19
     assert lines.guard_of_all([at("g(i)"), 14]) == 11
@@ -82,7 +83,7 @@ def test_the_guard_around_all() -> None:
 
 @pytest.mark.parametrize("text", ["def (", "\0", "(" * 500, ""])
 def test_what_python_cannot_read_has_no_lines(text: str) -> None:
-    assert PythonLines(text).region(1) is None
+    assert PythonLines(parsed(text)).region(1) is None
 
 
 @pytest.mark.parametrize("end", range(0, len(TEXT), 11))

@@ -112,6 +112,13 @@ def _functions(text: str) -> Iterator[Builder]:
     lines = data.decode("utf-8").split("\n")
     tvm_names = frozenset(_names_from_tvm(root))
     registration = read_registration(root)
+    if registration is not None and registration.imported_at is not None:
+        line = registration.imported_at
+        yield Builder(
+            *(REGISTERED_BUILDER, BuilderKind.FUNCTION, line, line, line),
+            is_registered=True,
+            configs=registration.labels,
+        )
     for definition in walk(root, _DEFINITIONS):
         name = field_of(definition, "name")
         if name is None or not _at_module_level(definition):

@@ -25,9 +25,13 @@ _ASSIGNMENTS = frozenset({"assignment", "augmented_assignment"})
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the text shows of a registration: the labels that are written out in `CONFIGS`."""
+    """What the text shows of a registration: the labels that are written out in `CONFIGS`.
+
+    `imported_at` is the line (1-based) of the import that binds `get_kernel`, if one does.
+    """
 
     labels: tuple[str, ...]
+    imported_at: int | None = None
 
 
 def read_registration(root: Node) -> Registration | None:
@@ -41,7 +45,18 @@ def read_registration(root: Node) -> Registration | None:
     if "KERNEL_META" not in assigned or "CONFIGS" not in assigned:
         return None
     labels = (label for value in assigned["CONFIGS"] for label in _labels(value))
-    return Registration(tuple(dict.fromkeys(labels)))
+    return Registration(tuple(dict.fromkeys(labels)), _import_of_builder(root))
+
+
+def _import_of_builder(root: Node) -> int | None:
+    for statement in children_of(root):
+        if statement.type != "import_from_statement":
+            continue
+        for item in statement.children_by_field_name("name"):
+            bound = field_of(item, "alias") or item
+            if text_of(bound) == REGISTERED_BUILDER:
+                return statement.start_point.row + 1
+    return None
 
 
 def _labels(configs: Node) -> Iterator[str]:

@@ -8,7 +8,12 @@ import typing
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Decoder = Callable[[Any], Any]
 
 T = TypeVar("T")
 
@@ -38,7 +43,8 @@ def decode(kind: type[T], data: object) -> T:
     Unknown keys are ignored and missing keys take the field's default, so that the two ends may
     differ by a field.
     """
-    result: T = _decode(kind, data)
+    read: Decoder = _decoder(typing.cast("Any", kind))
+    result: T = read(data)
     return result
 
 
@@ -51,63 +57,82 @@ def _names(kind: Any) -> tuple[str, ...] | None:
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
-    hints = typing.get_type_hints(kind)
-    return tuple(
-        (
-            field.name,
-            hints[field.name],
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
-        )
-        for field in dataclasses.fields(kind)
-    )
-
-
-def _decode(kind: Any, data: Any) -> Any:
+def _decoder(kind: Any) -> Decoder:
+    """Return what reads a value of a kind. Made once: a source map has some ten thousand frames."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
-        return _decode_union(typing.get_args(kind), data)
+        return _union_decoder(typing.get_args(kind))
     if origin is tuple:
+        return _array_decoder(_decoder(typing.get_args(kind)[0]))
+    if origin is Mapping:
+        return _object_decoder(_decoder(typing.get_args(kind)[1]))
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_decoder(kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    return _scalar_decoder(kind)
+
+
+def _union_decoder(kinds: tuple[Any, ...]) -> Decoder:
+    # Types are compared as they are: True is no int here, and 1 no float.
+    scalars = {scalar for scalar in (bool, int, float, str) if scalar in kinds}
+    others = [kind for kind in kinds if kind is not type(None)]
+    other = _decoder(others[0]) if len(others) == 1 else None
+
+    def decoded(data: Any) -> Any:
+        if type(data) in scalars or (data is None and type(None) in kinds):
+            return data
+        if other is not None:
+            return other(data)
+        raise ValueError(f"unexpected value {data!r:.80}")
+
+    return decoded
+
+
+def _array_decoder(item: Decoder) -> Decoder:
+    def decoded(data: Any) -> Any:
         if not isinstance(data, list):
             raise ValueError(f"expected an array, got {data!r:.80}")
-        item_kind = typing.get_args(kind)[0]
-        return tuple(_decode(item_kind, item) for item in data)
-    if origin is Mapping:
+        return tuple([item(one) for one in data])
+
+    return decoded
+
+
+def _object_decoder(item: Decoder) -> Decoder:
+    def decoded(data: Any) -> Any:
         if not isinstance(data, dict):
             raise ValueError(f"expected an object, got {data!r:.80}")
-        value_kind = typing.get_args(kind)[1]
-        return {str(key): _decode(value_kind, value) for key, value in data.items()}
-    if dataclasses.is_dataclass(kind):
+        return {str(key): item(value) for key, value in data.items()}
+
+    return decoded
+
+
+def _dataclass_decoder(kind: Any) -> Decoder:
+    hints = typing.get_type_hints(kind)
+    fields = [(field.name, _decoder(hints[field.name])) for field in dataclasses.fields(kind)]
+    required = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    ]
+
+    def decoded(data: Any) -> Any:
         if not isinstance(data, dict):
             raise ValueError(f"expected a {kind} object, got {data!r:.80}")
-        values = {}
-        for name, hint, required in _fields(typing.cast("Any", kind)):
-            if name in data:
-                values[name] = _decode(hint, data[name])
-            elif required:
+        for name in required:
+            if name not in data:
                 raise ValueError(f"{kind} has no {name!r}")
-        return typing.cast("Any", kind)(**values)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(data)
-    return _decode_scalar(kind, data)
+        return kind(**{name: read(data[name]) for name, read in fields if name in data})
+
+    return decoded
 
 
-def _decode_union(kinds: tuple[Any, ...], data: Any) -> Any:
-    if data is None and type(None) in kinds:
-        return None
-    # bool before int and int before float: True is an int, and 1 would become 1.0.
-    for scalar in (bool, int, float, str):
-        if scalar in kinds and type(data) is scalar:
+def _scalar_decoder(kind: Any) -> Decoder:
+    def decoded(data: Any) -> Any:
+        if type(data) is kind:
             return data
-    others = [kind for kind in kinds if kind is not type(None)]
-    if len(others) == 1:
-        return _decode(others[0], data)
-    raise ValueError(f"unexpected value {data!r:.80}")
-
-
-def _decode_scalar(kind: Any, data: Any) -> Any:
-    if kind is float and type(data) is int:
-        return float(data)
-    if type(data) is not kind:
+        if kind is float and type(data) is int:
+            return float(data)
         raise ValueError(f"expected {kind.__name__}, got {data!r:.80}")
-    return data
+
+    return decoded

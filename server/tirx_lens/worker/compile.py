@@ -38,6 +38,7 @@ def compile_kernel(
         raise BuildError(diagnostic) from error
     extents = launches.extents()
     place = _place_of(kernel, request, tree)
+    known = definition_of(tree, request.entry, kernel.name) is not None
     return KernelResult(
         name=kernel.name,
         builder=request.builder,
@@ -45,7 +46,9 @@ def compile_kernel(
         cuda=cuda,
         tvm_version=importlib.import_module("tvm").__version__,
         target=request.arch,
-        map=mapper.map_of(kernel.name, cuda, Frame(place.file, place.line, place.line)),
+        map=mapper.map_of(
+            kernel.name, cuda, Frame(place.file, place.line, place.line), is_definition=known
+        ),
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
         machine=machine_code_of(cuda, request.arch) if request.machine_code else None,

@@ -32,10 +32,12 @@ class Enclosed:
     def add(self, body: Any) -> None:
         """Take the statements of one function in."""
         for statement, key in keys_of(body):
-            if statement.span is None or not key[1]:
+            span = statement.span
+            if span is None or not key[1]:
                 continue
-            known = self._found.setdefault(key, statement.span)
-            if known is not None and self._spans.chain(known) != self._spans.chain(statement.span):
+            if key not in self._found:
+                self._found[key] = span
+            elif (known := self._found[key]) is not None and not self._spans.same(known, span):
                 self._found[key] = None  # two places in the source look alike: tell neither
 
     def span_for(self, key: Key) -> Any:

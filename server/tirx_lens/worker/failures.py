@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import traceback
 from dataclasses import dataclass, replace
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .messages import BuildDiagnostic, Frame, Severity, Stage
-from .quicken import is_worker_frame
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 # What TVM's parser ends an error with: " --> file:line:column".
 _TVM_PLACE = re.compile(r"^\s*-->\s*(?P<file>.+):(?P<line>\d+):(?P<column>\d+)\s*$", re.MULTILINE)
 _FAULT_FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
+_WORKER_FILES = "<tirx-lens>/"  # as the bootstrap names them
 _LONGEST_MESSAGE = 300
 _FRAMES_KEPT = 16  # from each end of a stack
 
@@ -108,20 +107,13 @@ def _shortened(frames: list[Frame]) -> tuple[Frame, ...]:
 
 def definition_line(tree: SourceTree, original: str, line: int) -> int:
     """Return the `def` line of the function whose code begins, decorators included, at `line`."""
-    for node in ast.walk(ast.parse(tree.text(original))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            if first == line:
-                return node.lineno
-    return line
+    found = (item.line for item in tree.definitions(original) if item.first_line == line)
+    return next(found, line)
 
 
 def definition_of(tree: SourceTree, original: str, name: str) -> int | None:
     """Return the `def` line of the first function of that name in a file."""
-    for node in ast.walk(ast.parse(tree.text(original))):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            return node.lineno
-    return None
+    return next((item.line for item in tree.definitions(original) if item.name == name), None)
 
 
 def first_sentence(text: str) -> str:
@@ -132,11 +124,14 @@ def first_sentence(text: str) -> str:
 
 
 def _story(error: BaseException) -> str:
-    """Return the traceback from the first frame that is not the worker's own."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and is_worker_frame(trace.tb_frame):
-        trace = trace.tb_next
-    return "".join(traceback.format_exception(type(error), error, trace))
+    """Return the traceback, and those of what led to it, without the worker's own frames."""
+    story: traceback.TracebackException | None
+    story = whole = traceback.TracebackException(type(error), error, error.__traceback__)
+    while story is not None:
+        shown = [item for item in story.stack if not item.filename.startswith(_WORKER_FILES)]
+        story.stack = traceback.StackSummary.from_list(shown or list(story.stack)[-1:])
+        story = story.__cause__ or story.__context__
+    return "".join(whole.format())
 
 
 def _message(error: BaseException, doing: str) -> str:

@@ -19,19 +19,20 @@ def line_map(
     statements: Sequence[tuple[int, int] | None],
     functions: Sequence[Sequence[Node]],
     texts: Texts,
-    definition: Frame,
+    definition: Frame | None,
 ) -> tuple[MapEntry, ...]:
     """Return the entries of all lines whose place is known, in their order.
 
     `statements` says which statement of which function printed each line. A kernel's signature and
-    its closing brace belong to `definition`.
+    its closing brace belong to `definition`, if that is known.
     """
+    whole = () if definition is None else (definition,)
     places = [Places(nodes, texts) for nodes in functions]
     known: dict[tuple[int, int], tuple[tuple[Frame, ...], Via] | None] = {}
     entries: list[MapEntry] = []
     lines = cuda.split("\n")
     for first, last in kernel_lines(lines):
-        entries.append(MapEntry(first, (definition,), Via.DEFINITION))
+        entries += [MapEntry(first, whole, Via.DEFINITION)] if whole else []
         for number in range(first + 1, last):
             statement = statements[number - 1]
             if statement is None or not lines[number - 1].strip():
@@ -42,7 +43,7 @@ def line_map(
             found = known[statement]
             if found is not None:
                 entries.append(MapEntry(number, *found))
-        entries.append(MapEntry(last, (definition,), Via.DEFINITION))
+        entries += [MapEntry(last, whole, Via.DEFINITION)] if whole else []
     return tuple(entries)
 
 

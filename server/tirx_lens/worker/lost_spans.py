@@ -42,6 +42,7 @@ class LostSpans:
         self._names: dict[tuple[str, str], Any] = {}
         self._declared: list[tuple[Any, Any]] = []
         self._before: Any = None
+        self._enclosed: Enclosed | None = None
         self.refused: str | None = None
 
     @contextlib.contextmanager
@@ -70,7 +71,7 @@ class LostSpans:
         """Note a name, which a copy keeps. Two places that give the same name: it tells neither."""
         key = (kind, str(name))
         known = self._names.setdefault(key, span)
-        if known is not None and self._spans.chain(known) != self._spans.chain(span):
+        if known is not None and not self._spans.same(known, span):
             self._names[key] = None
 
     def _making(self, name: str, original: Any) -> Any:
@@ -78,7 +79,7 @@ class LostSpans:
 
     def _around(self, name: str, original: Any) -> Any:
         def before(module: Any, _context: Any) -> Any:
-            self._before = module
+            self._before, self._enclosed = module, None
             if name in _TELLING:
                 with self._bookkeeping():
                     self._read()
@@ -158,14 +159,17 @@ class LostSpans:
         return function if body is function.body else function.with_body(body, function.span)
 
     def _by_enclosure(self, body: Any) -> Any:
-        seen = Enclosed(self._spans)
-        for function in _functions(self._before):
-            seen.add(function.body)
+        if self._enclosed is None:
+            self._enclosed = Enclosed(self._spans)
+            for function in _functions(self._before):
+                self._enclosed.add(function.body)
         found = {
             handle(item): span
             for item, key in keys_of(body)
-            if item.span is None and (span := seen.span_for(key)) is not None
+            if item.span is None and (span := self._enclosed.span_for(key)) is not None
         }
+        if not found:
+            return body
         return self._copier.with_spans(body, lambda item: found.get(handle(item)))
 
     def _span_by_subject(self, statement: Any) -> Any:

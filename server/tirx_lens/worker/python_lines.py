@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,17 +26,12 @@ class Region:
 
 
 class PythonLines:
-    """The statements of one text. A text that Python cannot read has none."""
+    """The statements of one syntax tree; None, of a text that Python cannot read, has none."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, tree: ast.Module | None) -> None:
         self._regions: dict[int, Region] = {}
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return
-        self._add(tree.body, ())
+        if tree is not None:
+            self._add(tree.body, ())
 
     def region(self, line: int) -> Region | None:
         """Return the innermost statement on a line."""

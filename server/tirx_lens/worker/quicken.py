@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _PACKAGE = __name__.rpartition(".")[0]
+_DRIVERS = (".build", ".builder", ".compile", ".module", ".rehearsal")
 
 
 def quicken() -> None:
@@ -80,12 +81,18 @@ def _quicken_stack() -> None:
             return original(context)[1:]  # without this function's own frame
         frames = []
         frame: FrameType | None = caller
-        while frame is not None and not is_worker_frame(frame):
-            frames.append(LazyFrame(frame, context))
+        while frame is not None and not _drives_the_build(frame):
+            if not is_worker_frame(frame):  # what watches TVM at work leaves no trace
+                frames.append(LazyFrame(frame, context))
             frame = frame.f_back
         return frames
 
     inspect.stack = stack
+
+
+def _drives_the_build(frame: FrameType) -> bool:
+    """Tell whether everything further out is the worker's own doing."""
+    return is_worker_frame(frame) and frame.f_globals["__name__"].endswith(_DRIVERS)
 
 
 def is_worker_frame(frame: FrameType) -> bool:

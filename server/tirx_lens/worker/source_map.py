@@ -79,10 +79,12 @@ class SourceMapper:
         with self._lost.restoring(), self._tiles.watching(), self._printing_twice():
             yield
 
-    def map_of(self, kernel: str, cuda: str, definition: Frame) -> tuple[MapEntry, ...]:
+    def map_of(
+        self, kernel: str, cuda: str, place: Frame, *, is_definition: bool
+    ) -> tuple[MapEntry, ...]:
         """Return the map of the kernel compiled last; empty, with a note, if there is none.
 
-        `definition` is where the kernel is defined.
+        `place` is where the kernel is defined, or else where to point for it.
         """
         if not self._wanted:
             return ()
@@ -93,17 +95,18 @@ class SourceMapper:
             marked, functions = self._marked
             try:
                 statements = statements_of_lines(marked, cuda, functions)
+                definition = place if is_definition else None
                 entries = line_map(cuda, statements, functions, self._texts, definition)
                 if self._lost.refused is not None:
                     self._note(
-                        f"The source map of {kernel} guesses more", self._lost.refused, definition
+                        f"The source map of {kernel} guesses more", self._lost.refused, place
                     )
                 return entries
             except MarkError as error:
                 why = str(error)
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"
-        self._note(f"The CUDA of {kernel} has no source map", why or "", definition)
+        self._note(f"The CUDA of {kernel} has no source map", why or "", place)
         return ()
 
     def _note(self, what: str, why: str, place: Frame) -> None:

@@ -7,9 +7,12 @@ absolute path, and a place in the copy becomes a place in the user's file by tak
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import tokenize
+import warnings
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +21,36 @@ if TYPE_CHECKING:
     from .messages import SourceFile
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function: its name, its `def` line, and the first line of its decorators, 1-based."""
+
+    name: str
+    line: int
+    first_line: int
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text; None where Python cannot read it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 class SourceTree:
     """The files of one build below `directory`."""
 
     def __init__(self, directory: str, files: tuple[SourceFile, ...]) -> None:
         self.root = os.path.realpath(directory)
-        self._texts = {os.path.normpath(file.path): file.text for file in files}
+        # A byte order mark is no part of a text: encoding would put a second one in front of it.
+        self._texts = {
+            os.path.normpath(file.path): file.text.removeprefix("\ufeff") for file in files
+        }
+        self._trees: dict[str, ast.Module | None] = {}
+        self._definitions: dict[str, tuple[Definition, ...]] = {}
 
     def write(self) -> None:
         """Write every file. Raises OSError where the disk does not take them."""
@@ -59,6 +86,25 @@ class SourceTree:
         """Return the text of one of the user's files."""
         return self._texts[original]
 
+    def syntax(self, original: str) -> ast.Module | None:
+        """Return the syntax tree of one of the user's files; None where Python cannot read it."""
+        if original not in self._trees:
+            self._trees[original] = parsed(self._texts[original])
+        return self._trees[original]
+
+    def definitions(self, original: str) -> tuple[Definition, ...]:
+        """Return the functions of one of the user's files, outer ones first."""
+        if original not in self._definitions:
+            tree = self.syntax(original)
+            self._definitions[original] = tuple(
+                Definition(
+                    node.name, node.lineno, min([node, *node.decorator_list], key=_line).lineno
+                )
+                for node in (ast.walk(tree) if tree is not None else ())
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            )
+        return self._definitions[original]
+
     def first_null(self) -> tuple[str, int, int] | None:
         """Return file, line and column of the first null character in the sources."""
         for path, text in self._texts.items():
@@ -72,6 +118,10 @@ class SourceTree:
         """Convert a 1-based column in UTF-8 bytes, as TVM counts, to one in characters."""
         before = self.line(original, line).encode("utf-8", "replace")[: max(byte_column - 1, 0)]
         return len(before.decode("utf-8", "replace")) + 1
+
+
+def _line(node: ast.stmt | ast.expr) -> int:
+    return node.lineno
 
 
 def _encoded(text: str) -> bytes:

@@ -49,6 +49,10 @@ class Spans:
             known = self._read[key] = (span, tuple(_points(span)))
         return known[1]
 
+    def same(self, one: Any, other: Any) -> bool:
+        """Tell whether two spans read alike."""
+        return handle(one) == handle(other) or self.chain(one) == self.chain(other)
+
     def make(self, chain: Chain) -> Any:
         """Return a span that reads as `chain`, which must not be empty."""
         made = self._made.get(chain)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from .messages import Frame
 from .python_lines import PythonLines
+from .sources import parsed
 
 if TYPE_CHECKING:
+    import ast
+
     from .sources import SourceTree
     from .spans import Chain
 
@@ -25,7 +28,7 @@ class Texts:
     def lines(self, file: str) -> PythonLines:
         """Return the statements of a file as TVM names it; none where it cannot be read."""
         if file not in self._lines:
-            self._lines[file] = PythonLines(self._text(file))
+            self._lines[file] = PythonLines(self._syntax(file))
         return self._lines[file]
 
     def frames(self, chain: Chain) -> tuple[Frame, ...]:
@@ -39,13 +42,13 @@ class Texts:
                 frames.append(frame)
         return tuple(frames)
 
-    def _text(self, file: str) -> str:
+    def _syntax(self, file: str) -> ast.Module | None:
         original = self._tree.original(file)
         if original is not None:
-            return self._tree.text(original)
+            return self._tree.syntax(original)
         try:
             data = Path(file).read_bytes()
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            return data.decode(encoding)
+            return parsed(data.decode(encoding))
         except (OSError, SyntaxError, LookupError, UnicodeError):
-            return ""
+            return None
