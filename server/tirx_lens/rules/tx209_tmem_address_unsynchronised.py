@@ -271,6 +271,7 @@ def _is_published(reach: ReachMap, alloc: Reached, where: int) -> bool:
     return where <= start or any(
         reached.operation.op in _MEETINGS and start < _position(reached.operation) <= where
         for reached in reach.reached
+        if reached.participants.possible
     )
 
 
