@@ -126,7 +126,7 @@ def _of_barrier(traced: Traces, handoff: Handoff) -> list[Imbalance]:
     reach, uses = traced.reach, traced.uses[handoff.barrier]
     count = arrivals_of(reach, handoff.barrier)
     inits = list(inits_of(reach, handoff.barrier))
-    if not handoff.arrivals:
+    if not handoff.arrivals and not handoff.copies:
         return []  # TX109 speaks of it, unless it is half of something
     if not count or count < 1 or len(inits) != 1 or inits[0].loops:
         return []
