@@ -92,6 +92,12 @@ NARROW = [
     Row("fence init", harmful("race: the initialising thread is outside", "TX306")),
     Row("sync teardown", _LEFT, change="warp|warpgroup"),
     Row(
+        "sync written|sync read",
+        harmful("race: the other warpgroup, with an id of its own, does not meet", "TX309"),
+        "step9",
+        "warpgroup",
+    ),
+    Row(
         "sync written|sync read", harmful("hang or race: half a meeting", "TX103"), "step[789]|ring"
     ),
     Row("sync *", harmful("hang: part of the CTA never comes", "TX102")),
