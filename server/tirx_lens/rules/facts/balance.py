@@ -131,14 +131,15 @@ def _of_barrier(traced: Traces, handoff: Handoff) -> list[Imbalance]:
     if not count or count < 1 or len(inits) != 1 or inits[0].loops:
         return []
     commits = handoff.barrier.kind is ObjectKind.TCGEN05_BARRIER
+    places = {id(use.reached): use.reached for use in uses if use.parity is None}.values()
+    if commits and any(most_in_a_warp(at.participants, reach.shape) != 1 for at in places):
+        return []  # TX301 speaks of them
     signals: dict[tuple[int, int], list[Use]] = defaultdict(list)
     waits: dict[tuple[int, int], dict[Group, list[Use]]] = defaultdict(lambda: defaultdict(list))
     for use in uses:
         if use.parity is not None:
             waits[use.group.cta, use.slot][use.group].append(use)
             continue
-        if commits and most_in_a_warp(use.reached.participants, reach.shape) != 1:
-            return []  # TX301 speaks of them
         for cta in use.ctas:
             signals[cta, use.slot].append(use)
     if not waits:

@@ -9,8 +9,9 @@ wherever the same values stand. What cannot be followed spoils the barriers it t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tirx_lens.model.expr import (
     Apply,
@@ -28,7 +29,7 @@ from tirx_lens.model.kernel import Block, Branch, Loop, LoopKind, Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.first_round import start_of
-from tirx_lens.rules.facts.handoffs import handoffs, objects_in, parts_of
+from tirx_lens.rules.facts.handoffs import handoffs, made_at, objects_in, parts_of, state_key
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.rules.facts.phases import phase_offset
 from tirx_lens.rules.facts.totals import length_of
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.condition import Condition
     from tirx_lens.threads.reach import Reached, ReachMap
 
-TILES = 4  # of one CTA: enough for a phase of one slot, and of two, to come round
+TILES = 4  # of one CTA: enough for phases to come round; even, as an author may count on
 _UNKNOWN_TURNS = 48  # an even number of rounds through rings of 2, 3, 4, 6, 8 and 12 slots
 _MOST_STEPS = 6_000  # in all groups together
 _MOST_GROUPS = 48
@@ -54,7 +55,7 @@ _MOST_VALUES = 16  # of an id by which threads are parted
 _USES = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is one: comparing sets of threads is dear
 class Group:
     """Threads of one CTA that are at the same places of a kernel with the same ids."""
 
@@ -62,8 +63,7 @@ class Group:
     cta: int
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One time that a group waits or arrives at a slot; `parity` is None for arrivals.
 
     `ctas` are those whose copy of the barrier is used.
@@ -131,15 +131,64 @@ class _Thread:
 
     group: Group
     number: int
+    own: tuple[int, ...]
     at: Operation | None = None
     ids: dict[tuple[int, int], int | None] = field(default_factory=dict)
     counters: dict[int, int] = field(default_factory=dict)
-    states: dict[KernelObject, _State] = field(default_factory=dict)
+    states: dict[tuple[str, int], _State] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Move:
+    """A state is made or moved."""
+
+    state: KernelObject
+    operation: Operation
+
+
+@dataclass(slots=True)
+class _Visit:
+    """A wait or an arrival."""
+
+    barrier: KernelObject
+    reached: Reached
+    slot: Expr | None
+    phase: Expr | None
+    waits: bool
+
+
+@dataclass(slots=True)
+class _Choice:
+    """A branch whose outcome depends on more than who comes."""
+
+    branch: Branch
+    then: _Steps
+    orelse: _Steps
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """A loop; `counters` are the places of its variables."""
+
+    values: range
+    counters: tuple[int, ...]
+    body: _Steps
+
+
+@dataclass(slots=True)
+class _Loss:
+    """Operations of which it is not known whether they happen."""
+
+    operations: tuple[Operation, ...]
+
+
+_Steps: TypeAlias = "tuple[_Move | _Visit | _Choice | _Rounds | _Loss, ...]"
+"""What a thread does, without what others do and what does not matter here."""
 
 
 class _Follower:
     def __init__(self, view: KernelView, reach: ReachMap, found: Handoffs) -> None:
-        self.uses: dict[KernelObject, list[Use]] = {}
+        self.uses: dict[KernelObject, list[Use]] = defaultdict(list)
         self.spoiled: set[KernelObject] = set()
         self._view = view
         self._reach = reach
@@ -149,15 +198,20 @@ class _Follower:
         self._offsets = {h.barrier: phase_offset(h) for h in found.barriers}
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
+        self._variables: dict[int, tuple[str, int]] = {}
         self._outcomes: dict[int, Condition] = {}
         self._aims: dict[int, tuple[Expr, Expr] | None] = {}
         self._turns: dict[tuple[Expr, ...], int] = {}
         self.scheduler: KernelObject | None = None
         depths = {h.depth for h in found.barriers}
-        depths |= {constant_int(s.argument(0, "depth")) for s in found.states.values()}
+        depths |= {
+            constant_int(made.argument(0, "depth"))
+            for made in found.makers
+            if made.kind is ObjectKind.PIPELINE_STATE
+        }
         self._depths = {depth for depth in depths if depth}
         self._ids: set[tuple[int, Id]] = set()  # by the operation that is given it
-        self._steps = 0
+        self._done = 0
 
     def groups(self) -> list[Group] | None:
         """Part the threads by where they come, and by the ids that they bring there."""
@@ -186,9 +240,10 @@ class _Follower:
 
     def follow(self, group: Group) -> bool:
         """Follow one thread of a group to the end; False when that takes too long."""
-        thread = _Thread(group, (group.threads & -group.threads).bit_length() - 1)
-        self._block(self._view.kernel.body, thread)
-        return self._steps <= _MOST_STEPS
+        number = (group.threads & -group.threads).bit_length() - 1
+        thread = _Thread(group, number, (group.cta,))
+        self._run(self._steps_of(self._view.kernel.body, thread), thread)
+        return self._done <= _MOST_STEPS
 
     def _relevant(self, block: Block) -> tuple[Operation, ...]:
         """Return the operations in a block that matter here."""
@@ -206,22 +261,81 @@ class _Follower:
                 for inner in blocks_of(statement):
                     yield from self._relevant(inner)
 
-    def _block(self, block: Block, thread: _Thread) -> None:
+    def _steps_of(self, block: Block, thread: _Thread) -> _Steps:
+        """Return what a thread does in a block."""
+        steps: list[_Move | _Visit | _Choice | _Rounds | _Loss] = []
         for statement in self._statements(block):
-            if self._steps > _MOST_STEPS:
-                return
             match statement:
                 case Operation():
-                    thread.at = statement
-                    self._operation(statement, thread)
-                    thread.at = None
+                    if self._comes(statement, 1 << thread.number):
+                        steps.append(self._step(statement))
                 case Branch():
-                    self._branch(statement, thread)
+                    steps += self._branch(statement, thread)
                 case Loop():
-                    self._loop(statement, thread)
+                    body = self._steps_of(statement.body, thread)
+                    values = self._values(statement) if body else None
+                    counters = tuple(place.start for place in statement.variables)
+                    if values is not None:
+                        steps.append(_Rounds(values, counters, body))
+                    elif body:
+                        steps.append(_Loss(self._relevant(statement.body)))
                 case _:
                     for inner in blocks_of(statement):
-                        self._block(inner, thread)
+                        steps += self._steps_of(inner, thread)
+        return tuple(steps)
+
+    def _step(self, operation: Operation) -> _Move | _Visit | _Loss:
+        reached = self._at[id(operation)]
+        state, barrier = _state_of(operation), operation.receiver
+        if reached.participants.pick is Pick.SOME or not operation.complete:
+            return _Loss((operation,))
+        if state is not None:
+            return _Move(state, operation)
+        if barrier is None:
+            return _Loss(())
+        slot, phase = operation.argument(0, "stage"), operation.argument(1, "phase")
+        return _Visit(barrier, reached, slot, phase, operation.op is Op.BARRIER_WAIT)
+
+    def _branch(self, branch: Branch, thread: _Thread) -> _Steps:
+        taken = self._holds(branch, thread)
+        if taken is not None:
+            return self._steps_of(branch.then if taken else branch.orelse, thread)
+        then = self._steps_of(branch.then, thread)
+        orelse = self._steps_of(branch.orelse, thread)
+        return (_Choice(branch, then, orelse),) if then or orelse else ()
+
+    def _run(self, steps: _Steps, thread: _Thread) -> None:
+        for step in steps:
+            if isinstance(step, _Visit):
+                self._done += 1
+                thread.at = step.reached.operation
+                made = self._use(step, thread)
+                if made is None:
+                    self.spoiled.add(step.barrier)
+                else:
+                    self.uses[step.barrier].append(made)
+            elif isinstance(step, _Move):
+                self._done += 1
+                thread.at = step.operation
+                self._move(step.state, step.operation, thread)
+            elif isinstance(step, _Rounds):
+                for value in step.values:
+                    if self._done > _MOST_STEPS:
+                        return
+                    for place in step.counters:
+                        thread.counters[place] = value
+                    self._run(step.body, thread)
+            elif isinstance(step, _Loss):
+                self._spoil(step.operations, thread)
+            else:
+                thread.at = None
+                taken = self._value(step.branch.condition, thread)
+                if taken is None:
+                    branch = step.branch
+                    self._spoil(self._relevant(branch.then), thread)
+                    self._spoil(self._relevant(branch.orelse), thread)
+                else:
+                    self._run(step.then if taken else step.orelse, thread)
 
     def _statements(self, block: Block) -> tuple[Statement, ...]:
         """Return the statements of a block that are, or hold, operations that matter here."""
@@ -235,15 +349,8 @@ class _Follower:
             )
         return known
 
-    def _branch(self, branch: Branch, thread: _Thread) -> None:
-        taken = self._holds(branch, thread)
-        if taken is None:
-            inside = (*self._relevant(branch.then), *self._relevant(branch.orelse))
-            self._spoil(inside, thread)
-        else:
-            self._block(branch.then if taken else branch.orelse, thread)
-
     def _holds(self, branch: Branch, thread: _Thread) -> bool | None:
+        """Tell whether a thread passes a branch; None where that is not the same each time."""
         outcome = self._outcomes.get(id(branch))
         if outcome is None:
             outcome = self._outcomes[id(branch)] = self._reach.condition(branch.condition)
@@ -252,32 +359,16 @@ class _Follower:
             return True
         if outcome.no & bit:
             return False
-        if outcome.unsure in (Unsure.ELECTED, Unsure.NOT_ELECTED):
-            # Who is elected comes to what stands inside, unless a guard there keeps it out.
-            for side in (branch.then, branch.orelse):
-                if any(self._comes(operation, bit) for operation in self._relevant(side)):
-                    return side is branch.then
-            return not self._relevant(branch.then)
-        value = self._value(branch.condition, thread)
-        return None if value is None else bool(value)
+        if outcome.unsure not in (Unsure.ELECTED, Unsure.NOT_ELECTED):
+            return None
+        # Who is elected comes to what stands inside, unless a guard there keeps it out.
+        for side in (branch.then, branch.orelse):
+            if any(self._comes(operation, bit) for operation in self._relevant(side)):
+                return side is branch.then
+        return not self._relevant(branch.then)
 
     def _comes(self, operation: Operation, bit: int) -> bool:
         return bool(self._at[id(operation)].participants.typical & bit)
-
-    def _loop(self, loop: Loop, thread: _Thread) -> None:
-        inside = self._relevant(loop.body)
-        if not any(self._comes(operation, 1 << thread.number) for operation in inside):
-            return
-        values = self._values(loop)
-        if values is None:
-            self._spoil(inside, thread)
-            return
-        for value in values:
-            if self._steps > _MOST_STEPS:
-                return
-            for place in loop.variables:
-                thread.counters[place.start] = value
-            self._block(loop.body, thread)
 
     def _values(self, loop: Loop) -> range | None:
         if loop.kind is LoopKind.WHILE:
@@ -327,33 +418,15 @@ class _Follower:
             self._turns[key] = _UNKNOWN_TURNS
         return self._turns[key]
 
-    def _operation(self, operation: Operation, thread: _Thread) -> None:
-        if not self._comes(operation, 1 << thread.number):
-            return
-        self._steps += 1
-        state = _state_of(operation)
-        reached = self._at[id(operation)]
-        who = reached.participants
-        if who.pick is Pick.SOME or not operation.complete:
-            self._spoil((operation,), thread)
-        elif state is not None:
-            self._move(state, operation, thread)
-        elif operation.receiver is not None:
-            made = self._use(operation.receiver, reached, thread)
-            if made is None:
-                self.spoiled.add(operation.receiver)
-            else:
-                self.uses.setdefault(operation.receiver, []).append(made)
-
     def _move(self, state: KernelObject, operation: Operation, thread: _Thread) -> None:
         if operation.created is not None:
             start = state.argument(1, "phase")
             phase = self._value(start, thread) if start is not None else None
             depth = constant_int(state.argument(0, "depth"))
             stage = 0 if phase is not None else None
-            thread.states[state] = _State(depth, stage, phase)
+            thread.states[made_at(state)] = _State(depth, stage, phase)
             return
-        held = thread.states.get(state)
+        held = thread.states.get(made_at(state))
         if held is None:
             return
         if operation.op is Op.STATE_ADVANCE:
@@ -370,19 +443,18 @@ class _Follower:
         else:
             held.stage = held.phase = None
 
-    def _use(self, barrier: KernelObject, reached: Reached, thread: _Thread) -> Use | None:
-        operation = reached.operation
-        slot = self._value(operation.argument(0, "stage"), thread)
-        offset = self._offsets.get(barrier)
+    def _use(self, step: _Visit, thread: _Thread) -> Use | None:
+        slot, offset = self._value(step.slot, thread), self._offsets.get(step.barrier)
         if slot is None or offset is None:
             return None
-        if operation.op is Op.BARRIER_WAIT:
-            parity = self._value(operation.argument(1, "phase"), thread)
-            if parity is None or len(operation.arguments) > 2:
+        if step.waits:
+            parity = self._value(step.phase, thread)
+            if parity is None or len(step.reached.operation.arguments) > 2:
                 return None
-            return Use(thread.group, reached, slot, (parity ^ offset) & 1, (thread.group.cta,))
-        ctas = self._targets(barrier, operation, thread)
-        return Use(thread.group, reached, slot, None, ctas) if ctas is not None else None
+            parity = (parity ^ offset) & 1
+            return Use(thread.group, step.reached, slot, parity, thread.own)
+        ctas = self._targets(step.barrier, step.reached.operation, thread)
+        return Use(thread.group, step.reached, slot, None, ctas) if ctas is not None else None
 
     def _targets(
         self, barrier: KernelObject, operation: Operation, thread: _Thread
@@ -398,12 +470,12 @@ class _Follower:
             rank = self._value(far, thread)
             return (rank,) if rank is not None and 0 <= rank < ctas else None
         if mask == _NONE:
-            return (thread.group.cta,)
+            return thread.own
         bits = self._value(mask, thread)
         if bits is None or not 0 < bits < 1 << ctas:
             return None
         if bits.bit_count() == 1:
-            return (thread.group.cta,)  # TVM takes the unicast form, to the CTA's own barrier
+            return thread.own  # TVM takes the unicast form, to the CTA's own barrier
         return tuple(rank for rank in range(ctas) if bits >> rank & 1)
 
     def _aim(self, barrier: KernelObject, operation: Operation) -> tuple[Expr, Expr] | None:
@@ -428,7 +500,7 @@ class _Follower:
             state = _state_of(operation)
             if state is not None:
                 depth = constant_int(state.argument(0, "depth"))
-                thread.states[state] = _State(depth, None, None)
+                thread.states[made_at(state)] = _State(depth, None, None)
             elif operation.receiver is not None:
                 self.spoiled.add(operation.receiver)
 
@@ -440,8 +512,9 @@ class _Follower:
             case Variable():
                 if expr.declared in thread.counters:
                     return thread.counters[expr.declared]
-                state = self._found.state_of(expr)
-                held = thread.states.get(state) if state is not None else None
+                if id(expr) not in self._variables:
+                    self._variables[id(expr)] = state_key(expr)
+                held = thread.states.get(self._variables[id(expr)])
                 if held is None:
                     return None
                 return held.phase if expr.name.endswith(".phase") else held.stage
