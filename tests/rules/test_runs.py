@@ -11,7 +11,8 @@ from tirx_lens.analysis import analyse
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.facts.balance import imbalance
-from tirx_lens.rules.facts.traces import TILES, traces
+from tirx_lens.rules.facts.loop_rounds import TILES
+from tirx_lens.rules.facts.traces import traces
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels

@@ -24,8 +24,9 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
 from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.loop_rounds import TILES
 from tirx_lens.rules.facts.phases import STATE_STORED
-from tirx_lens.rules.facts.traces import TILES, Group, Traces, Use, traces
+from tirx_lens.rules.facts.traces import Group, Traces, Use, traces
 from tirx_lens.threads.issuers import most_in_a_warp
 
 if TYPE_CHECKING:
