@@ -74,16 +74,28 @@ class Handoffs:
     barriers: tuple[Handoff, ...]
     is_open: bool
     states: Mapping[tuple[str, int], KernelObject]
-    """The pipeline states, by name and place."""
+    """The pipeline states, by name and place, where that is one."""
     makers: Mapping[KernelObject, Placed]
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
 
     def state_of(self, variable: Variable) -> KernelObject | None:
-        """Return the pipeline state whose stage or phase a variable is."""
-        name = variable.name.rpartition(".")[0]
-        return self.states.get((name, variable.declared))
+        """Return the pipeline state whose stage or phase a variable is; None where it may be two.
+
+        A `T.inline` function that makes a state makes one in each of its calls.
+        """
+        return self.states.get(state_key(variable))
+
+
+def made_at(state: KernelObject) -> tuple[str, int]:
+    """Return the name of a pipeline state and the place where it is made."""
+    return state.name, state.span.start
+
+
+def state_key(variable: Variable) -> tuple[str, int]:
+    """Return the same of the state whose stage or phase a variable is."""
+    return variable.name.rpartition(".")[0], variable.declared
 
 
 def handoffs(view: KernelView) -> Handoffs:
@@ -119,9 +131,12 @@ def _handoffs(view: KernelView) -> Handoffs:
         if place.operation.receiver is not None:
             calls.setdefault(place.operation.receiver, []).append(place)
     states: dict[tuple[str, int], KernelObject] = {}
+    twice: set[tuple[str, int]] = set()  # in a function that is called from two places
     for made in makers:
         if made.kind is ObjectKind.PIPELINE_STATE:
-            states.setdefault((made.name, made.span.start), made)
+            twice |= {made_at(made)} & states.keys()
+            states.setdefault(made_at(made), made)
+    states = {key: made for key, made in states.items() if key not in twice}
     barriers, is_open = tuple(found.values()), opaque or taken
     return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
 
