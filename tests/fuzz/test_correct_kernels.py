@@ -10,6 +10,7 @@ from tirx_lens.model.finding import Severity
 from tirx_lens.model.source import SourceText
 
 from .gemms import Clearing, Gemm
+from .profiles import examples
 from .rings import Barriers, Release, Ring, Rounds
 from .spelling import SPELLINGS
 from .style import Counter, Guards, Ids, Style
@@ -90,11 +91,13 @@ def assert_quiet(text: str) -> None:
     assert not loud, f"{loud[0].code} {loud[0].message}\n{text}"
 
 
+@examples(40, 3000)
 @given(RINGS)
 def test_ring_copies_are_quiet(ring: Ring) -> None:
     assert_quiet(ring.text())
 
 
+@examples(30, 2000)
 @given(GEMMS)
 def test_gemms_are_quiet(gemm: Gemm) -> None:
     assert_quiet(gemm.text())
