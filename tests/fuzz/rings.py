@@ -26,6 +26,14 @@ class Release(Enum):
     ONE_THREAD = 1
 
 
+class Stores(Enum):
+    """How the consumers write what they have read."""
+
+    DIRECT = "by themselves"
+    OWN = "by TMA, one of their threads issues"
+    ROLE = "by TMA, a warp of its own issues, behind a pair of barriers"
+
+
 class Rounds(Enum):
     """What the loop over tiles is."""
 
@@ -51,7 +59,9 @@ class Ring:
     release: Release
     rounds: Rounds
     tiles: int
-    stores: bool  # by TMA, from a buffer of their own
+    stores: Stores
+    out_slots: int
+    prefills: bool  # the first stages are filled without a wait
     drains: bool  # the producer waits until the last stages are free
     cluster_publish: bool
     init_after_commit: bool
@@ -115,9 +125,17 @@ class _Writer:
         code += style.declared_ids(ring.warpgroups)
         code += ["pool = T.SMEMPool()", *self.made_barriers()]
         code.append(f'stages = pool.alloc_tcgen05_mma_AB(({self.depth}, 128, 64), "float16")')
-        if ring.stores:
+        if ring.stores is Stores.OWN:
             shape = f"({len(self.consumers)}, 128, 64)"
             code.append(f'out = pool.alloc_tcgen05_mma_AB({shape}, "float16")')
+        elif ring.stores is Stores.ROLE:
+            for index in range(len(self.consumers)):
+                shape = f"({ring.out_slots}, 128, 64)"
+                code += [
+                    f'out_{index} = pool.alloc_tcgen05_mma_AB({shape}, "float16")',
+                    f"out_full_{index} = MBarrier(pool, {ring.out_slots})",
+                    f"out_empty_{index} = MBarrier(pool, {ring.out_slots})",
+                ]
         inits = self.inits()
         code += ["pool.commit()", *inits] if ring.init_after_commit else [*inits, "pool.commit()"]
         sync = "cluster_sync" if ring.cluster_publish else "cta_sync"
@@ -135,6 +153,9 @@ class _Writer:
         roles = [Role("produce", self.producer, self.produce(), ring.producer_warp, alone)]
         for index, warpgroup in enumerate(self.consumers):
             roles.append(Role(f"consume_{index}", warpgroup, self.consume(index)))
+            if ring.stores is Stores.ROLE:
+                warp = (ring.producer_warp + 1 + index) % 4
+                roles.append(Role(f"store_{index}", self.producer, self.store(index), warp, True))
         return code + style.roles(roles, ring.warpgroups)
 
     def made_barriers(self) -> Code:
@@ -152,9 +173,12 @@ class _Writer:
 
     def inits(self) -> Code:
         ring = self.ring
+        outs: Code = []
+        for index in range(len(self.consumers)) if ring.stores is Stores.ROLE else ():
+            outs += [f"out_full_{index}.init(128)", f"out_empty_{index}.init(1)"]
         if ring.barriers is Barriers.PIPELINE:
-            return []
-        return [f"full.init({ring.loads if ring.arms_each else 1})", "empty.init(READERS)"]
+            return outs
+        return [*outs, f"full.init({ring.loads if ring.arms_each else 1})", "empty.init(READERS)"]
 
     @property
     def full(self) -> str:
@@ -185,7 +209,12 @@ class _Writer:
             )
         if ring.elects_inside:
             issue = self.style.one_thread(issue, warp=None)
-        code = [*go.before, *self.looped([wait, *issue, *go.step])]
+        if ring.prefills and ring.rounds is Rounds.CONSTANT and ring.tiles > ring.depth:
+            first_rounds = Under(f"for t in range({self.depth})", [*issue, *go.step])
+            others = Under(f"for t in range({self.depth}, {self.tiles})", [wait, *issue, *go.step])
+            code = [*go.before, first_rounds, others]
+        else:
+            code = [*go.before, *self.looped([wait, *issue, *go.step])]
         if ring.drains and go.step:
             code.append(Under(f"for s in range({self.depth})", [wait, *go.step]))
         return code
@@ -212,7 +241,19 @@ class _Writer:
         else:
             body += [meet, *style.one_thread([arrive])]
         body += go.step
-        if ring.stores:
+        mine = f'mine_{index} = T.alloc_local((64,), "float16")'
+        if ring.stores is Stores.ROLE:
+            room = turn(style, f"room_{index}", str(ring.out_slots), 1, self.number)
+            slot = "0" if ring.out_slots == 1 else room.stage
+            body += [
+                f"out_empty_{index}.wait({room.stage}, {room.phase})",
+                f"Tx.copy(out_{index}[{slot}, {style.row}, :], mine_{index}[:])",
+                self.say.show,
+                f"out_full_{index}.arrive({room.stage})",
+                *room.step,
+            ]
+            return [mine, *go.before, *room.before, *self.looped(body)]
+        if ring.stores is Stores.OWN:
             store: Code = [
                 f"Tx.copy_async(\n    Y[row : row + 128, t * 64 : t * 64 + 64],\n"
                 f'    out[{index}, :, :],\n    dispatch="tma_auto",\n)',
@@ -229,8 +270,23 @@ class _Writer:
         else:
             target = f"Y[row + {style.row}, t * 64 : t * 64 + 64]"
             body.append(f"Tx.copy({target}, mine_{index}[:])")
-        mine = f'mine_{index} = T.alloc_local((64,), "float16")'
         return [mine, *go.before, *self.looped(body)]
+
+    def store(self, index: int) -> Code:
+        """Store what a consumer has written, by one thread."""
+        ring = self.ring
+        go = turn(self.style, f"done_{index}", str(ring.out_slots), 0, self.number)
+        slot = "0" if ring.out_slots == 1 else go.stage
+        body: Code = [
+            f"out_full_{index}.wait({go.stage}, {go.phase})",
+            f"Tx.copy_async(\n    Y[row : row + 128, t * 64 : t * 64 + 64],\n"
+            f'    out_{index}[{slot}, :, :],\n    dispatch="tma_auto",\n)',
+            self.say.commit_group,
+            self.say.wait_read,
+            f"out_empty_{index}.arrive({go.stage})",
+            *go.step,
+        ]
+        return [*go.before, *self.looped(body)]
 
     @property
     def number(self) -> str | None:

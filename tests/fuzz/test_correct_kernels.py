@@ -11,7 +11,7 @@ from tirx_lens.model.source import SourceText
 
 from .gemms import Clearing, Gemm
 from .profiles import examples
-from .rings import Barriers, Release, Ring, Rounds
+from .rings import Barriers, Release, Ring, Rounds, Stores
 from .spelling import SPELLINGS
 from .style import Counter, Guards, Ids, Style
 
@@ -38,7 +38,7 @@ def styles(*roles: str):
 
 RINGS = st.builds(
     Ring,
-    style=styles("produce", "consume_0", "consume_1", "consume_2"),
+    style=styles("produce", "consume_0", "consume_1", "store_0", "store_1"),
     warpgroups=st.integers(2, 4),
     producer=st.integers(0, 3),
     producer_warp=st.integers(0, 3),
@@ -49,7 +49,9 @@ RINGS = st.builds(
     release=enums(Release),
     rounds=enums(Rounds),
     tiles=st.integers(1, 9),
-    stores=st.booleans(),
+    stores=enums(Stores),
+    out_slots=st.sampled_from([1, 2]),
+    prefills=st.booleans(),
     drains=st.booleans(),
     cluster_publish=st.booleans(),
     init_after_commit=st.booleans(),
