@@ -43,6 +43,7 @@ class Gemm:
     elects_inside: bool
     alloc_first: bool
     drains: bool
+    pair: bool  # two CTAs of a cluster share the work of a tile; persistent
 
     def text(self) -> str:
         """Write the kernel's module."""
@@ -63,7 +64,10 @@ class _Writer:
             self.mma = self.mma[0], (self.mma[1] + 1) % 4
         self.count = 3 + gemm.idle
         self.k = "K_TILES"
-        self.acc_columns = 128 * gemm.acc_slots
+        self.persistent = gemm.persistent or gemm.pair
+        self.group = 2 if gemm.pair else 1
+        self.tile_n = 128 * self.group
+        self.acc_columns = self.tile_n * gemm.acc_slots
 
     def module(self) -> str:
         gemm = self.gemm
@@ -88,7 +92,9 @@ class _Writer:
     def kernel(self) -> Code:
         gemm, style = self.gemm, self.style
         code: Code = ["T.device_entry()"]
-        if gemm.persistent:
+        if gemm.pair:
+            code += ["rank = T.cta_id_in_cluster([2])", "cta = T.cluster_id([74])"]
+        elif self.persistent:
             code.append("cta = T.cta_id([148])")
         else:
             code.append("bm, bn = T.cta_id([M // 128, N // 128])")
@@ -111,28 +117,34 @@ class _Writer:
             f"full.init({2 if gemm.arms_each else 1})",
             "empty.init(1)",
             "acc_full.init(1)",
-            f"acc_empty.init({gemm.release.value})",
+            f"acc_empty.init({self.group} * {gemm.release.value})",
         ]
-        alloc = self.owned([self.say.alloc("tmem_addr[0]", "TMEM_COLS", 1)])
+        kind = "A" if gemm.pair else "D"
+        alloc = self.owned([self.say.alloc("tmem_addr[0]", "TMEM_COLS", self.group)])
         code += [*alloc, *inits] if gemm.alloc_first else [*inits, *alloc]
         code += [
             self.say.publish,
-            "T.cuda.cta_sync()",
+            f"T.cuda.{self.sync}()",
             "tmem_base: T.let[T.uint32] = tmem_addr[0]",
             f'acc = T.decl_buffer(\n    (128, {self.acc_columns}),\n    "float32",\n'
             '    scope="tmem",\n    allocated_addr=tmem_base,\n'
-            f'    layout=tmem_datapath_layout("D", 128, {self.acc_columns}),\n)',
+            f'    layout=tmem_datapath_layout("{kind}", 128, {self.acc_columns}),\n)',
         ]
-        if gemm.persistent:
+        if self.persistent:
             code += [
-                'tiles = ClusterPersistentScheduler2D("tiles", num_m_tiles=M // 128,'
-                " num_n_tiles=N // 128, num_clusters=148)",
+                f'tiles = ClusterPersistentScheduler2D("tiles", num_m_tiles=M // {self.tile_n},'
+                f" num_n_tiles=N // {self.tile_n}, num_clusters={148 // self.group})",
                 "tiles.init(cta)",
-                "m = T.meta_var(tiles.m_idx * 128)",
-                "n = T.meta_var(tiles.n_idx * 128)",
+                f"m = T.meta_var(tiles.m_idx * {self.tile_n}{' + rank * 128' * gemm.pair})",
+                f"n = T.meta_var(tiles.n_idx * {self.tile_n})",
+                f"b_row = T.meta_var(n{' + rank * 128' * gemm.pair})",
             ]
         else:
-            code += ["m = T.meta_var(bm * 128)", "n = T.meta_var(bn * 128)"]
+            code += [
+                "m = T.meta_var(bm * 128)",
+                "n = T.meta_var(bn * 128)",
+                "b_row = T.meta_var(n)",
+            ]
         alone = not gemm.elects_inside
         code += style.roles(
             [
@@ -142,8 +154,23 @@ class _Writer:
             ],
             self.count,
         )
-        end: Code = [self.say.relinquish(1), self.say.dealloc("tmem_base", "TMEM_COLS", 1)]
-        return [*code, "T.cuda.cta_sync()", *self.owned(end)]
+        end: Code = [
+            self.say.relinquish(self.group),
+            self.say.dealloc("tmem_base", "TMEM_COLS", self.group),
+        ]
+        return [*code, f"T.cuda.{self.sync}()", *self.owned(end)]
+
+    @property
+    def sync(self) -> str:
+        return "cluster_sync" if self.gemm.pair else "cta_sync"
+
+    def leading(self, body: Code) -> Code:
+        """Let the first CTA of a pair do it, for both."""
+        return [Under("if rank == 0", body)] if self.gemm.pair else body
+
+    def committed(self, barrier: str, slot: str) -> str:
+        more = ", cta_group=2, cta_mask=3" if self.gemm.pair else ""
+        return f"{barrier}.arrive({slot}{more})"
 
     def owned(self, body: Code) -> Code:
         """Let the warp that owns TMEM do it."""
@@ -156,38 +183,42 @@ class _Writer:
         return self.style.one_thread(body, warp=None) if self.gemm.elects_inside else body
 
     def tiled(self, body: Code) -> Code:
-        if not self.gemm.persistent:
+        if not self.persistent:
             return body
         return [Under("while tiles.valid()", [*body, "tiles.next_tile()"])]
 
     @property
     def number(self) -> str | None:
-        return None if self.gemm.persistent else "k"
+        return None if self.persistent else "k"
 
     def produce(self) -> Code:
         gemm = self.gemm
         go = turn(self.style, "load", "DEPTH", 1, self.number)
-        half = "128 * 64 * 2"
+        half = f"{self.group} * 128 * 64 * 2"
+        signal = "leader_full" if gemm.pair else "full"
+        more = "    cta_group=2,\n" if gemm.pair else ""
         wait = f"empty.wait({go.stage}, {go.phase})"
-        issue: Code = [] if gemm.arms_each else [f"full.arrive({go.stage}, 2 * {half})"]
-        for tile, tensor, at in (("As", "A", "m"), ("Bs", "B", "n")):
+        whole: Code = [f"full.arrive({go.stage}, 2 * {half})"]
+        issue: Code = [] if gemm.arms_each else self.leading(whole)
+        for tile, tensor, at in (("As", "A", "m"), ("Bs", "B", "b_row")):
             if gemm.arms_each:
-                issue.append(f"full.arrive({go.stage}, {half})")
+                issue += self.leading([f"full.arrive({go.stage}, {half})"])
             issue.append(
                 f"Tx.copy_async(\n    {tile}[{go.stage}, :, :],\n"
                 f"    {tensor}[{at} : {at} + 128, k * 64 : k * 64 + 64],\n"
-                f'    dispatch="tma_auto",\n    mbar=full.ptr_to([{go.stage}]),\n)'
+                f'    dispatch="tma_auto",\n{more}    mbar={signal}.ptr_to([{go.stage}]),\n)'
             )
         body: Code = [wait, *self.elected(issue), *go.step]
-        code = [*go.before, *self.tiled([Under(f"for k in range({self.k})", body)])]
-        if gemm.drains and go.step:
+        view: Code = ["leader_full = full.remote_view(0)"] if gemm.pair else []
+        code = [*view, *go.before, *self.tiled([Under(f"for k in range({self.k})", body)])]
+        if (gemm.drains or gemm.pair) and go.step:
             code.append(Under("for s in range(DEPTH)", [wait, *go.step]))
         return code
 
     def acc(self, name: str, first: int) -> tuple[Code, str, str, Code]:
         """Go through the accumulators: before, slot, phase, step."""
         gemm = self.gemm
-        if not gemm.persistent and self.style.counter is Counter.ROUND:
+        if not self.persistent and self.style.counter is Counter.ROUND:
             return [], "0", str(first), []
         go = turn(self.style, name, str(gemm.acc_slots), first, None)
         stage = "0" if gemm.acc_slots == 1 else go.stage
@@ -197,18 +228,19 @@ class _Writer:
         gemm = self.gemm
         go = turn(self.style, "mma", "DEPTH", 0, self.number)
         before, slot, phase, step = self.acc("acc_free", 1)
-        columns = ":" if gemm.acc_slots == 1 else f"{slot} * 128 : {slot} * 128 + 128"
+        n = self.tile_n
+        columns = ":" if gemm.acc_slots == 1 else f"{slot} * {n} : {slot} * {n} + {n}"
 
         def one(accum: str) -> Code:
             gemm_call = (
                 f"Tx.gemm_async(\n    acc[:, {columns}],\n    As[{go.stage}, :, :],\n"
                 f"    Bs[{go.stage}, :, :],\n    accum={accum},\n"
-                '    dispatch="tcgen05",\n    cta_group=1,\n)'
+                f'    dispatch="tcgen05",\n    cta_group={self.group},\n)'
             )
             return [
                 f"full.wait({go.stage}, {go.phase})",
                 self.say.after,
-                *self.elected([gemm_call, f"empty.arrive({go.stage})"]),
+                *self.elected([gemm_call, self.committed("empty", go.stage)]),
                 *go.step,
             ]
 
@@ -221,20 +253,20 @@ class _Writer:
             f"acc_empty.wait({slot}, {phase})",
             self.say.after,
             *steps,
-            *self.elected([f"acc_full.arrive({slot})"]),
+            *self.elected([self.committed("acc_full", slot)]),
             *step,
         ]
-        return [*go.before, *before, *self.tiled(tile)]
+        return self.leading([*go.before, *before, *self.tiled(tile)])
 
     def write_back(self) -> Code:
         gemm, style = self.gemm, self.style
         before, slot, phase, step = self.acc("acc_done", 0)
-        parts = 128 // gemm.columns
+        parts = self.tile_n // gemm.columns
         n = gemm.columns
-        at = f"i * {n}" if gemm.acc_slots == 1 else f"{slot} * 128 + i * {n}"
+        at = f"i * {n}" if gemm.acc_slots == 1 else f"{slot} * {self.tile_n} + i * {n}"
         meet = "T.cuda.warpgroup_sync(1)"
         free: Code = [self.say.before]
-        arrive = f"acc_empty.arrive({slot})"
+        arrive = f"acc_empty.arrive({slot}{', remote=0' * gemm.pair})"
         if gemm.release is Release.EVERY_THREAD:
             free.append(arrive)
         elif gemm.release is Release.ONE_LANE_A_WARP:

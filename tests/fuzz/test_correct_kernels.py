@@ -83,6 +83,7 @@ GEMMS = st.builds(
     elects_inside=st.booleans(),
     alloc_first=st.booleans(),
     drains=st.booleans(),
+    pair=st.booleans(),
 )
 
 

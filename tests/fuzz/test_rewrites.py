@@ -13,7 +13,7 @@ from tirx_lens.analysis import analyse
 from tirx_lens.model.source import SourceText
 
 from .profiles import examples
-from .rewrites import REWRITES, Rewritten
+from .rewrites import REWRITES, Rewritten, logical_lines
 from .texts import EXAMPLES, KERNELS, disordered
 
 if TYPE_CHECKING:
@@ -26,17 +26,21 @@ MARKED = [text.replace("  # <-", "") + END for text in EXAMPLES]
 
 
 def found(
-    text: str, lines: list[int | None], but: Collection[str] = ()
+    text: str, lines: list[int | None], heads: dict[int, int], but: Collection[str]
 ) -> Counter[tuple[str, str, int | None]]:
-    """Return what is found: the code, the level, and the line of the original it stands on."""
+    """Return what is found: the code, the level, and the statement of the original it stands in.
+
+    `heads` are the first lines of the original's statements, by each of their lines.
+    """
     source = SourceText(text)
     analysis = analyse(source)
     assert not analysis.failures, analysis.failures
     counted: Counter[tuple[str, str, int | None]] = Counter()
     for finding in analysis.findings:
         if finding.code not in but:
-            line = source.line_of(finding.span.start)
-            counted[finding.code, finding.severity.value, lines[line] if lines else line] += 1
+            line = lines[source.line_of(finding.span.start)]
+            place = None if line is None else heads.get(line, line)
+            counted[finding.code, finding.severity.value, place] += 1
     return counted
 
 
@@ -53,5 +57,8 @@ def test_rewriting_changes_nothing(text: str, rewrite, seed: int) -> None:
         return
     changed: Rewritten = rewrite(text, Random(seed))
     but = BY_NAME.get(rewrite.__name__, ())
-    before, after = found(text, [], but), found(changed.text, changed.lines, but)
+    heads = {n: first for first, last in logical_lines(text) for n in range(first, last + 1)}
+    same = list(range(text.count("\n") + 1))
+    before = found(text, same, heads, but)
+    after = found(changed.text, changed.lines, heads, but)
     assert after == before, f"{rewrite.__name__}: {before} became {after}\n{changed.text}"
