@@ -12,6 +12,7 @@ import sys
 import time
 
 from tirx_lens.analysis import analyse
+from tirx_lens.incremental import Analyser
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.examples import in_kernel
 
@@ -27,7 +28,12 @@ def main(group: str, size: int) -> None:
     for name, made in getattr(texts, group).items():
         text = made if isinstance(made, str) else made(size)
         started = time.process_time()
-        analysis = analyse(SourceText(text))
+        source = SourceText(text)
+        analysis = analyse(source)
+        analyser = Analyser()
+        for version in (source, SourceText("\n" + text), source):  # as an editor asks for them
+            remembered = analyser.analyse(version)
+        assert remembered == analysis, name
         seconds = time.process_time() - started
         found = [[finding.code, finding.severity.value] for finding in analysis.findings]
         row = [name, len(text), seconds, list(analysis.failures), found[:20]]
