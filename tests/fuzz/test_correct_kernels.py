@@ -104,3 +104,15 @@ def test_ring_copies_are_quiet(ring: Ring) -> None:
 @given(GEMMS)
 def test_gemms_are_quiet(gemm: Gemm) -> None:
     assert_quiet(gemm.text())
+
+
+@examples(15, 500)
+@given(RINGS.filter(lambda ring: not ring.drains and ring.rounds is not Rounds.CONSTANT))
+def test_a_wrong_count_in_them_is_found(ring: Ring) -> None:
+    """The silence above is understanding: with one arrival too few it is an error.
+
+    Of a ring whose producer waits for the last stages, or goes round once, TX104 says nothing yet.
+    """
+    text = ring.text().replace("empty.init(READERS)", "empty.init(READERS + 1)")
+    text = text.replace("init_empty=READERS", "init_empty=READERS + 1")
+    assert "TX104" in {finding.code for finding in analyse(SourceText(text)).findings}, text
