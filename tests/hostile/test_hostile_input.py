@@ -50,7 +50,8 @@ def test_what_is_small_to_write_and_too_large_to_compute() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "size"), [("NESTED", 10_000), ("GROWING", 10_000), ("WIDE", 10_000)]
+    ("group", "size"),
+    [("NESTED", 2_000), ("DEEPEST", 10_000), ("GROWING", 10_000), ("WIDE", 10_000)],
 )
 def test_what_is_deep_or_long(group: str, size: int) -> None:
     analysed(group, size)
@@ -58,7 +59,7 @@ def test_what_is_deep_or_long(group: str, size: int) -> None:
 
 def test_twice_as_much_takes_about_twice_as_long() -> None:
     """A part that is quadratic shows as a ratio near 4; the bound leaves room for noise."""
-    small, large = analysed("GROWING", 4_000), analysed("GROWING", 8_000)
+    small, large = analysed("GROWING", 2_500), analysed("GROWING", 5_000)
     for name, (size, seconds) in large.items():
         before, once = small[name]
         assert seconds < 0.3 or seconds / once < 1.6 * size / before, (name, once, seconds)

@@ -106,6 +106,8 @@ NESTED: dict[str, Callable[[int], str]] = {
     "host classes": lambda n: IMPORT + nested("class A:", n, "T.prim_func"),
 }
 
+DEEPEST = {name: NESTED[name] for name in ("ifs", "functions")}
+
 GROWING: dict[str, Callable[[int], str]] = {
     "parentheses": expression("", "(", "1", ")"),
     "lists": expression("", "[", "", "]"),
