@@ -82,9 +82,11 @@ class KernelView:
         against the next version. `about` and the answer are plain values; a span in the place of
         `about` moves with the kernel.
         """
-        answer = question(self.source, about)
-        self.asked[question, about] = answer
-        return answer
+        known = self.source.answers
+        if (question, about) not in known:
+            known[question, about] = question(self.source, about)
+        self.asked[question, about] = known[question, about]
+        return cast("A", known[question, about])
 
     def mentions(self, pattern: re.Pattern[bytes]) -> bool:
         """Tell whether the text has a match of a pattern anywhere."""

@@ -55,6 +55,7 @@ _DEEPEST_BLOCK = 40
 _MOST_ALTERNATIVES = 64
 DAMAGED = "a syntax error: statements may belong elsewhere"
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
+_MOST_EVENTS = 2_000  # rules compare them in pairs; real kernels stay below 400
 _EXITS = {
     "return_statement": ExitKind.RETURN,
     "break_statement": ExitKind.BREAK,
@@ -83,6 +84,7 @@ class BodyReader:
         self._calling: list[int] = []
         self._depth = 0
         self._count = 0
+        self._is_cut_short = False
 
     @property
     def scope_ids(self) -> tuple[Id, ...]:
@@ -125,8 +127,9 @@ class BodyReader:
 
     def _read_statement(self, node: Node) -> None:
         self._count += 1
-        if self._count > _MOST_STATEMENTS:
-            if self._count == _MOST_STATEMENTS + 1:
+        if self._count > _MOST_STATEMENTS or self._at.events > _MOST_EVENTS:
+            if not self._is_cut_short:
+                self._is_cut_short = True
                 self._cut(node, "the kernel is too long once inlined")
             return
         before = len(self._at.statements)
