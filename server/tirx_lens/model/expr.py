@@ -202,11 +202,16 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Variable(Expr):
-    """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage."""
+    """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage.
+
+    `let_at` is the byte offset of the `T.let` that took the value, where it was not read in place:
+    it is then the value of that moment.
+    """
 
     name: str
     declared: int
     uniform: bool = False
+    let_at: int | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,3 +241,21 @@ def constant_int(expr: Expr | None) -> int | None:
     if isinstance(expr, Const) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
         return expr.value
     return None
+
+
+def parts_of(expr: Expr) -> tuple[Expr, ...]:
+    """Return the expressions directly inside an expression."""
+    match expr:
+        case Apply(operands=parts) | Sequence(items=parts):
+            return parts
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
+        case Item(base=base, index=index):
+            return (base, index)
+        case Slice(start=start, stop=stop, step=step):
+            return tuple(part for part in (start, stop, step) if part is not None)
+        case Member(base=base):
+            return (base,)
+        case Call(callee=callee, arguments=arguments, keywords=keywords):
+            return (callee, *arguments, *(value for _, value in keywords))
+    return ()

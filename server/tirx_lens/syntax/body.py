@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -19,6 +20,7 @@ from tirx_lens.model.expr import (
     Unknown,
     Variable,
     is_host,
+    parts_of,
 )
 from tirx_lens.model.kernel import (
     Bind,
@@ -329,7 +331,8 @@ class BodyReader:
             if isinstance(base, Path) and base.dotted == "T.let":
                 self._bound.append(text_of(left))
                 self._is_let = True
-                self._reader.scope.bind(text_of(left), value)  # it cannot be stored to
+                # It cannot be stored to.
+                self._reader.scope.bind(text_of(left), _taken(value, text_of(left), left))
                 return
             if right is None:
                 value = Variable(text_of(left), left.start_byte)
@@ -412,6 +415,19 @@ def _callee_path(expr: Expr) -> str:
         case Call(callee=Path(dotted=dotted)):
             return dotted
     return ""
+
+
+def _taken(value: Expr, name: str, target: Node) -> Expr:
+    """Return what a `T.let` holds of a value: of a pipeline state, where it stood then."""
+    if isinstance(value, Variable):
+        return replace(value, let_at=target.start_byte) if "." in value.name else value
+    return Variable(name, target.start_byte) if _reads_state(value) else value
+
+
+def _reads_state(value: Expr) -> bool:
+    if isinstance(value, Variable):
+        return "." in value.name
+    return any(map(_reads_state, parts_of(value)))
 
 
 def _is_meta(expr: Expr) -> bool:

@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
-    Apply,
-    Call,
     Expr,
-    Item,
-    Member,
     Ref,
-    Select,
-    Sequence,
-    Slice,
     Variable,
     constant_int,
+    parts_of,
 )
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
@@ -197,21 +191,3 @@ def variables_in(expr: Expr) -> Iterator[Variable]:
         yield expr
     for part in parts_of(expr):
         yield from variables_in(part)
-
-
-def parts_of(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions directly inside an expression."""
-    match expr:
-        case Apply(operands=parts) | Sequence(items=parts):
-            return parts
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Item(base=base, index=index):
-            return (base, index)
-        case Slice(start=start, stop=stop, step=step):
-            return tuple(part for part in (start, stop, step) if part is not None)
-        case Member(base=base):
-            return (base,)
-        case Call(callee=callee, arguments=arguments, keywords=keywords):
-            return (callee, *arguments, *(value for _, value in keywords))
-    return ()

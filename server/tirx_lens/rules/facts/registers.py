@@ -31,6 +31,7 @@ class StateRegisters:
     depth: int | None
     stage: int | None
     phase: int | None
+    moved_by: Operation | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +74,7 @@ class Registers:
         held = self.states.get(made_at(state))
         if held is None:
             return
+        held.moved_by = operation
         if operation.op is Op.STATE_ADVANCE:
             if held.depth is None or held.stage is None or held.phase is None:
                 held.stage = held.phase = None
@@ -104,7 +106,7 @@ class Registers:
                 if key is None:
                     key = self.shared.keys[id(expr)] = state_key(expr)
                 held = self.states.get(key)
-                if held is None:
+                if held is None or self._is_stale(expr, held):
                     return None
                 return held.phase if expr.name.endswith(".phase") else held.stage
             case Id():
@@ -133,6 +135,14 @@ class Registers:
                 computed = self.shared.reach.compute(operator, one, other)
                 return int(computed) if isinstance(computed, int) else None
         return None
+
+    def _is_stale(self, taken: Variable, held: StateRegisters) -> bool:
+        """Tell whether a state may have moved since a `T.let` took a value of it."""
+        if taken.let_at is None or held.moved_by is None:
+            return False
+        if self.at is None or self.at.stack or held.moved_by.stack:
+            return True
+        return taken.let_at < held.moved_by.span.start < self.at.span.start
 
     def _id(self, scope_id: Id) -> int | None:
         """Return a scope id of a thread, if the group is parted by it where it is."""

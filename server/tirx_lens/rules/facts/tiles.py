@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Call, Member, Ref
+from tirx_lens.model.expr import Call, Member, Ref, parts_of
 from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.facts.handoffs import parts_of
 from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:

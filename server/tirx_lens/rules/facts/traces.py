@@ -19,12 +19,13 @@ from tirx_lens.model.expr import (
     Expr,
     Id,
     Operator,
+    parts_of,
 )
 from tirx_lens.model.kernel import Block, Branch, Loop, Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.arrival_targets import ArrivalTargets
-from tirx_lens.rules.facts.handoffs import handoffs, parts_of
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
 from tirx_lens.rules.facts.phases import phase_offset
 from tirx_lens.rules.facts.registers import Registers, Shared, extent_of
