@@ -28,6 +28,11 @@ DROP = [
     Row("tcgen05.dealloc", harmful("the columns are never given back", "TX204")),
     Row("tcgen05.relinquish", harmless("only keeps other CTAs from allocating a little longer")),
     Row("fence init", harmful("race: the asynchronous proxy may not see the barrier", "TX306")),
+    Row(
+        "sync publish",
+        harmful("the TMEM address is read before it is there", "TX209"),
+        "step[123]",  # all meet again before a barrier is used
+    ),
     Row("sync publish", harmful("barriers and TMEM address used before they are there", "TX306")),
     Row("sync written", harmful("race: read before the other threads have written", "TX309")),
     Row("sync read", harmful("race: overwritten while the store still reads", "TX309")),
@@ -86,6 +91,12 @@ NARROW = [
     Row("fence init", harmless("the initialising thread is inside"), change="lane|warp"),
     Row("fence init", harmful("race: the initialising thread is outside", "TX306")),
     Row("sync teardown", _LEFT, change="warp|warpgroup"),
+    Row(
+        "sync written|sync read",
+        harmful("race: the other warpgroup, with an id of its own, does not meet", "TX309"),
+        "step9",
+        "warpgroup",
+    ),
     Row(
         "sync written|sync read", harmful("hang or race: half a meeting", "TX103"), "step[789]|ring"
     ),
@@ -151,6 +162,11 @@ INTO = [
 ]
 
 FAR = [
+    Row(
+        "init acc_full|init done",
+        harmless("all meet again, behind a proxy fence, before its first use"),
+        "step[123]",
+    ),
     Row("init *", harmful("used before it is there", "TX306")),
     Row("tcgen05.alloc", harmful("the address is read before it is there", "TX209")),
     Row("pool.commit", harmful("everything lies past the end", "TX201")),
@@ -163,6 +179,7 @@ SWAP = [
     Row("pool.commit / *", harmless("the pool's size is known while the kernel is built")),
     Row("init * / init *", harmless("independent")),
     Row("init * / if *|if * / fence init", harmless("independent")),
+    Row("init empty / fence init", harmless("threads alone arrive there, and they meet"), "ring"),
     Row("init empty / fence init", harmful("race: one barrier is not published", "TX306")),
     Row("fence init / sync publish", harmful("race: used before the fence", "TX306")),
     Row("sync publish / tmem_base", harmful("the address is read before it is there", "TX209")),

@@ -70,7 +70,11 @@ class Expr:
     """
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
-    weight: int = field(default=1, compare=False, repr=False, kw_only=True)
+    weight: int = field(default=1, init=False, compare=False, repr=False)
+
+    def _weigh(self, *parts: Expr | None) -> None:
+        weight = 1 + sum(part.weight for part in parts if part is not None)
+        object.__setattr__(self, "weight", weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,9 @@ class Apply(Expr):
     operator: Operator
     operands: tuple[Expr, ...]
 
+    def __post_init__(self) -> None:
+        self._weigh(*self.operands)
+
 
 @dataclass(frozen=True, slots=True)
 class Select(Expr):
@@ -118,6 +125,9 @@ class Select(Expr):
     condition: Expr
     then: Expr
     otherwise: Expr
+
+    def __post_init__(self) -> None:
+        self._weigh(self.condition, self.then, self.otherwise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,9 @@ class Sequence(Expr):
 
     items: tuple[Expr, ...]
 
+    def __post_init__(self) -> None:
+        self._weigh(*self.items)
+
 
 @dataclass(frozen=True, slots=True)
 class Member(Expr):
@@ -148,6 +161,9 @@ class Member(Expr):
     base: Expr
     name: str
 
+    def __post_init__(self) -> None:
+        self._weigh(self.base)
+
 
 @dataclass(frozen=True, slots=True)
 class Item(Expr):
@@ -155,6 +171,9 @@ class Item(Expr):
 
     base: Expr
     index: Expr
+
+    def __post_init__(self) -> None:
+        self._weigh(self.base, self.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +184,9 @@ class Slice(Expr):
     stop: Expr | None
     step: Expr | None = None
 
+    def __post_init__(self) -> None:
+        self._weigh(self.start, self.stop, self.step)
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Expr):
@@ -174,14 +196,22 @@ class Call(Expr):
     arguments: tuple[Expr, ...] = ()
     keywords: tuple[tuple[str, Expr], ...] = ()
 
+    def __post_init__(self) -> None:
+        self._weigh(self.callee, *self.arguments, *(value for _, value in self.keywords))
+
 
 @dataclass(frozen=True, slots=True)
 class Variable(Expr):
-    """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage."""
+    """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage.
+
+    `let_at` is the byte offset of the `T.let` that took the value, where it was not read in place:
+    it is then the value of that moment.
+    """
 
     name: str
     declared: int
     uniform: bool = False
+    let_at: int | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +219,6 @@ class Unknown(Expr):
     """What the front end could not read, with the reason in a few words."""
 
     reason: str
-
-
-def weight_of(parts: tuple[Expr, ...]) -> int:
-    """Return the weight of an expression made of these parts."""
-    return 1 + sum(part.weight for part in parts)
 
 
 def is_host(expr: Expr) -> bool:
@@ -216,3 +241,21 @@ def constant_int(expr: Expr | None) -> int | None:
     if isinstance(expr, Const) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
         return expr.value
     return None
+
+
+def parts_of(expr: Expr) -> tuple[Expr, ...]:
+    """Return the expressions directly inside an expression."""
+    match expr:
+        case Apply(operands=parts) | Sequence(items=parts):
+            return parts
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
+        case Item(base=base, index=index):
+            return (base, index)
+        case Slice(start=start, stop=stop, step=step):
+            return tuple(part for part in (start, stop, step) if part is not None)
+        case Member(base=base):
+            return (base,)
+        case Call(callee=callee, arguments=arguments, keywords=keywords):
+            return (callee, *arguments, *(value for _, value in keywords))
+    return ()

@@ -40,6 +40,11 @@ class SourceText:
         return self.text.encode("utf-8", errors="replace")
 
     @cached_property
+    def answers(self) -> dict[object, object]:
+        """What has been asked of the whole text, with the answers: kernels ask the same things."""
+        return {}
+
+    @cached_property
     def line_starts(self) -> tuple[int, ...]:
         """The byte offset at which each line begins."""
         starts = [0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tirx_lens.model.finding import Severity
 from tirx_lens.rules.rule import KernelView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import TvmVersion
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import Question, Rule
     from tirx_lens.threads.reach import ReachMap
+
+_HANDOFFS = "TX1"
+"""The rules about barriers, phases, pipelines and schedulers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,33 @@ def run_rules(
     asked: list[Asked] = []
     for kernel, reach in kernels:
         view = KernelView(source, kernel, reach, tvm_version)
+        found: list[Finding] = []
         for rule in rules:
-            try:
-                findings.extend(rule().check(view))  # what came before it broke stays
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                failures.append(RuleFailure(rule.code, kernel.name, reason))
+            _ask(rule, rule.check, view, found, failures)
+        if not any(map(_breaks_a_handoff, found)):
+            for rule in rules:
+                _ask(rule, rule.check_run, view, found, failures)
+        findings += found
         asked += [Asked(*key, answer) for key, answer in view.asked.items()]
     return Ran(tuple(findings), tuple(failures), tuple(asked))
+
+
+def _ask(
+    rule: type[Rule],
+    check: Callable[[Rule, KernelView], Iterable[Finding]],
+    view: KernelView,
+    found: list[Finding],
+    failures: list[RuleFailure],
+) -> None:
+    try:
+        found.extend(check(rule(), view))  # what came before it broke stays
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        failures.append(RuleFailure(rule.code, view.kernel.name, reason))
+
+
+def _breaks_a_handoff(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR and finding.code.startswith(_HANDOFFS)
 
 
 def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:

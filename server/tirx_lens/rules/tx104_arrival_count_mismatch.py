@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.arrivals import Mismatch, all_known, mismatch
+from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance
 from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
+from tirx_lens.rules.facts.finished import is_finished
 from tirx_lens.rules.facts.handoffs import Handoff, handoffs
-from tirx_lens.rules.related import guards_and_calls
+from tirx_lens.rules.related import calls_around, guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
 
@@ -23,6 +26,47 @@ if TYPE_CHECKING:
 
 _PLAIN_INIT = re.compile(r"(.*\.init\s*\()\s*([\w.]+)\s*\)", re.DOTALL)
 
+_PAIR = """\
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+from tvm.backend.cuda.lang.pipeline import MBarrier, PipelineState, TCGen05Bar
+
+
+@T.prim_func
+def kernel(A: T.Buffer((4096,), "float16")):
+    T.device_entry()
+    rank = T.cta_id_in_cluster([2])
+    wg_id = T.warpgroup_id([2])
+    warp_id = T.warp_id_in_wg([4])
+    pool = T.SMEMPool()
+    acc_full = TCGen05Bar(pool, 1)
+    acc_empty = MBarrier(pool, 1)
+    pool.commit()
+    acc_full.init(1)
+    acc_empty.init({count})
+    T.ptx.fence.mbarrier_init.release.cluster()
+    T.cuda.cluster_sync()
+    if wg_id == 1:
+        if warp_id == 0 and rank == 0:
+            if T.cuda.elect_sync():
+                free = PipelineState(1, phase=1)
+                for tile in range(8):
+                    acc_empty.wait(0, free.phase)
+                    free.advance()
+                    acc_full.arrive(0, cta_group=2{mask})
+    else:
+        done = PipelineState(1, phase=0)
+        for tile in range(8):
+            acc_full.wait(0, done.phase)
+            done.advance()
+            Tx.wg.copy(A[0:128], A[128:256])
+            acc_empty.arrive(0, remote=0){mark}
+    T.cuda.cluster_sync()
+
+
+print(kernel)
+"""
+
 
 class ArrivalCountMismatch(Rule):
     """A barrier gets another number of arrivals than it was initialised for.
@@ -32,6 +76,10 @@ class ArrivalCountMismatch(Rule):
     and compares them with the count it was initialised with. It speaks only where all places that
     arrive are known, and each is executed in every turn: a `Pipeline`'s counts are `init_full` and
     `init_empty`; a TMA barrier counts its armings, a tcgen05 barrier its commits.
+
+    Where every role can be followed from its first round to its last, all that arrives at a slot,
+    from every CTA of the cluster, is compared with all that is waited for there. A count below 1
+    is reported by itself.
 
     ## Why it is bad
     An mbarrier's phase ends when as many arrivals have come as `init` was told. With fewer, the
@@ -61,10 +109,10 @@ class ArrivalCountMismatch(Rule):
     Changes the count to the sum. Never safe: it may be the guard around an `arrive` that is wrong.
 
     ## When not to
-    Arrivals from another CTA (`remote=`, `remote_view`, multicast commits), `pred=` and `count=`,
-    branches that the text does not decide, pointers to the barrier that go elsewhere, and waits
-    that run in other loops than the arrivals leave open how many arrive per phase: nothing is said.
-    Commits of more than one lane of a warp are TX301's.
+    `remote_view`, `pred=` and `count=`, branches that the text does not decide, and pointers to the
+    barrier that go elsewhere leave open how many arrive per phase: nothing is said. Arrivals from
+    another CTA (`remote=`, multicast commits) and in other loops than the waits count only where
+    roles can be followed to their end. Commits of more than one lane of a warp are TX301's.
 
     ## References
     - PTX ISA, *Parallel Synchronization and Communication Instructions: mbarrier.init, phase of
@@ -78,6 +126,7 @@ class ArrivalCountMismatch(Rule):
     fix_title: ClassVar[str | None] = "Change the count to the sum"
 
     VALID = (
+        _PAIR.format(count=256, mark="", mask=", cta_mask=0b11"),
         in_kernel("""
             pool = T.SMEMPool()
             full = TMABar(pool, 2)
@@ -320,11 +369,25 @@ class ArrivalCountMismatch(Rule):
                     tiles.next_tile()
             """),
         ),
+        # No arrivals at all.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                done = MBarrier(pool, 1)
+                done.init(0)  # <-
+                pool.commit()
+            """)
+        ),
+        # Warpgroups of both CTAs tell the leader; a commit tells one CTA where both wait.
+        Invalid(_PAIR.format(count=128, mark="  # <-", mask=", cta_mask=0b11")),
+        Invalid(_PAIR.format(count=512, mark="  # <-", mask=", cta_mask=0b11")),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Compare, slot by slot, what a barrier gets in one turn with what it waits for."""
         reach = view.reach
+        if reach is not None:
+            yield from self._no_arrivals(reach)
         found = handoffs(view) if reach is not None else None
         if reach is None or found is None or found.is_open:
             return
@@ -338,6 +401,52 @@ class ArrivalCountMismatch(Rule):
             found_here = mismatch(reach, handoff, arrivals, waits, count)
             if found_here is not None:
                 yield self._finding(view, reach, handoff, found_here)
+
+    def _no_arrivals(self, reach: ReachMap) -> Iterator[Finding]:
+        for init in reach.reached:
+            barrier = init.operation.receiver
+            count = constant_int(init.operation.argument(0, "count"))
+            if init.operation.op is Op.BARRIER_INIT and barrier and count is not None and count < 1:
+                message = (
+                    f"`{barrier.name}` is initialised for {count} arrivals, and `mbarrier.init` "
+                    "takes 1 and more: no phase of it ever ends as it should. Give the number of "
+                    "arrivals that end a phase"
+                )
+                yield self.finding(
+                    Severity.ERROR,
+                    message,
+                    init.operation.span,
+                    related=calls_around(init.operation),
+                )
+
+    def check_run(self, view: KernelView) -> Iterator[Finding]:
+        """Compare all that arrives at a slot with all that is waited for there."""
+        found = imbalance(view)
+        if found is None or found.trouble is not Trouble.COUNT or not is_finished(view):
+            return
+        if view.reach is not None:
+            yield self._uneven(view, view.reach, found)
+
+    def _uneven(self, view: KernelView, reach: ReachMap, found: Imbalance) -> Finding:
+        name, count = found.handoff.barrier.name, found.count
+        init = next(inits_of(reach, found.handoff.barrier)).operation
+        signal, wait = found.signals[0].reached.operation, found.shown.operation
+        if found.needed > found.ended:
+            means = "the wait there never returns"
+        else:
+            means = "phases end early, and the waiting side falls behind by more than one"
+        message = (
+            f"`{name}` expects {_times(count, 'arrival')} per phase (line {view.line(init.span)}); "
+            f"each time, slot {found.slot} gets {found.per_pass}, from all places and CTAs "
+            f"together: {found.ended} phases end{found.run}, and {found.needed} are waited for on "
+            f"line {view.line(wait.span)}, so {means}. Change the count, or who arrives"
+        )
+        related = [
+            Related(init.span, f"`{name}` is initialised here for {count}"),
+            Related(wait.span, "waits for the phase"),
+            *guards_and_calls(found.signals[0].reached),
+        ]
+        return self.finding(Severity.ERROR, message, signal.span, related=related)
 
     def _finding(
         self, view: KernelView, reach: ReachMap, handoff: Handoff, found: Mismatch

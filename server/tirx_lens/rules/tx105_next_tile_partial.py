@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from textwrap import indent
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Call, Member, Ref
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
-from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.model.kernel import Block, Branch, Op
 from tirx_lens.model.queries import blocks_of, statement_span
 from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.tiles import Walk, first_work, is_left, uneven, walks_of
 from tirx_lens.rules.related import calls_around, guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.coverage import left_out
@@ -29,12 +28,42 @@ if TYPE_CHECKING:
 _POSITION_STORED = re.compile(rb"\.(?:linear_idx|tile_count|work_idx)\s*(?:[-+*/]|//)?=(?!=)")
 
 
+def _roles(
+    *,
+    above: str = "",
+    before: str = "",
+    work: str = "Tx.copy(A[row : row + 64], A[64:128])",
+    load: str = "tiles.next_tile()",
+    other: str = "tiles.next_tile()",
+) -> str:
+    def at(depth: int, text: str) -> str:
+        return indent(text.strip("\n") or "pass", " " * 4 * depth)
+
+    return in_finished_kernel(f"""
+tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
+tiles.init(bx)
+row = T.meta_var(tiles.m_idx * 64)
+if wg_id == 0:
+{at(1, above)}
+    while tiles.valid():
+{at(2, before)}
+{at(2, work)}
+{at(2, load)}
+else:
+    while tiles.valid():
+        T.cuda.warpgroup_sync(1)
+{at(2, other)}
+""")
+
+
 class NextTilePartial(Rule):
     """Threads walk over a scheduler's tiles and some of them never move on.
 
     ## What it does
     Finds `while tiles.valid():` loops that some threads run without ever executing
-    `tiles.next_tile()`: it stands behind a narrower guard than the loop, or nowhere in it.
+    `tiles.next_tile()`: it stands behind a narrower guard than the loop, or nowhere in it. Also
+    the one role that moves on more often in a turn than all others do (twice, or in an inner loop),
+    and a `next_tile()` above all the copies of its turn.
 
     ## Why it is bad
     A tile scheduler is a few registers of each thread, not an object that threads share. One
@@ -65,7 +94,9 @@ class NextTilePartial(Rule):
     ## When not to
     A role that owns its loop moves on inside it, whatever others do; a loop left by `break` or
     `return` need not move on; a scheduler whose position is stored to, or that a function with an
-    unknown body may move, is not judged.
+    unknown body may move, is not judged. Roles that share the tiles among them each skip some:
+    where two do, where `next_tile()` is called outside the loops, or where `next_tile_stride` is,
+    nobody counts. What is read from the scheduler above `next_tile()` is of the tile before.
 
     ## References
     - TVM, `python/tvm/backend/cuda/lang/tile_scheduler.py`, class `BaseTileScheduler`
@@ -78,6 +109,21 @@ class NextTilePartial(Rule):
     fix_title: ClassVar[str | None] = "Move next_tile() out of the narrower guard"
 
     VALID = (
+        _roles(),
+        # Two roles share the tiles; one of them starts a tile later.
+        _roles(load="tiles.next_tile()\ntiles.next_tile()", other="tiles.next_tile()\n" * 2),
+        _roles(above="tiles.next_tile()", load="tiles.next_tile()\ntiles.next_tile()"),
+        # The position is taken in time; the next tile is fetched ahead.
+        _roles(
+            before="m: T.let[T.int32] = tiles.m_idx\ntiles.next_tile()",
+            work="Tx.copy(A[m * 64 : m * 64 + 64], A[64:128])",
+            load="pass",
+        ),
+        _roles(
+            before="tiles.next_tile()",
+            work="if tiles.valid():\n    Tx.copy(A[row : row + 64], A[64:128])",
+            load="pass",
+        ),
         # Each role has a loop of its own and moves on in it.
         in_kernel("""
             tiles = ClusterPersistentScheduler2D("tiles", 8, 8, num_clusters=4)
@@ -222,6 +268,10 @@ class NextTilePartial(Rule):
                         step(tiles)
             """)
         ),
+        # Twice in one role; in its inner loop; above the work.
+        Invalid(_roles(load="tiles.next_tile()\ntiles.next_tile()  # <-")),
+        Invalid(_roles(load="for k in range(4):\n    tiles.next_tile()  # <-")),
+        Invalid(_roles(before="tiles.next_tile()  # <-", load="pass")),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -229,13 +279,47 @@ class NextTilePartial(Rule):
         reach = view.reach
         if reach is None or view.mentions(_POSITION_STORED):
             return
-        for walk in _walks(reach):
+        walks = walks_of(reach)
+        for walk in walks:
             missing = left_out(walk.entered, walk.steps)
             typed = walk.steps or is_finished(view)  # else its author may be on the way there
-            if missing and typed and not walk.opaque and not _is_left(walk.loop.body):
+            if missing and typed and not walk.opaque and not is_left(walk.loop.body):
                 yield self._finding(view, reach, walk, missing)
+        odd = uneven(walks, reach) if is_finished(view) else None
+        if odd is not None:
+            yield self._uneven(view, odd, next(w for w in walks if w is not odd))
+        for walk in walks:
+            work = first_work(walk, reach, view.source) if is_finished(view) else None
+            if work is not None and not is_left(walk.loop.body):
+                yield self._late(view, walk, work)
 
-    def _finding(self, view: KernelView, reach: ReachMap, walk: _Walk, missing: int) -> Finding:
+    def _uneven(self, view: KernelView, walk: Walk, other: Walk) -> Finding:
+        name, step = walk.scheduler.name, walk.steps[-1].operation
+        message = (
+            f"`{name}` moves on {walk.steps_in_a_turn} tiles in each turn of this loop, and one in "
+            f"each turn of the loop on line {view.line(other.loop.header)}: the roles work on "
+            "different tiles from the second turn on, and wait for data that nobody loads. Move on "
+            "once a turn in every role"
+        )
+        related = [
+            Related(other.loop.header, "this role moves on once a turn"),
+            *(Related(first.operation.span, "moves on, too") for first in walk.steps[:-1]),
+            *calls_around(step),
+        ]
+        return self.finding(Severity.ERROR, message, step.span, related=related)
+
+    def _late(self, view: KernelView, walk: Walk, work: Reached) -> Finding:
+        name, step = walk.scheduler.name, walk.steps[0].operation
+        message = (
+            f"`{name}.next_tile` stands above the work of the turn, which goes by the tile from "
+            f"line {view.line(work.operation.span)} on: the first tile is left out, and the last "
+            "turn works on one that `valid()` has not been asked for. Move on at the end of the "
+            "turn"
+        )
+        related = [Related(work.operation.span, "goes by the next tile"), *calls_around(step)]
+        return self.finding(Severity.ERROR, message, step.span, related=related)
+
+    def _finding(self, view: KernelView, reach: ReachMap, walk: Walk, missing: int) -> Finding:
         shape, name = reach.shape, walk.scheduler.name
         comers = describe(walk.entered.participants, shape)
         number = max((missing & shape.cta(rank)).bit_count() for rank in range(shape.ctas))
@@ -273,58 +357,7 @@ class NextTilePartial(Rule):
         )
 
 
-@dataclass(slots=True)
-class _Walk:
-    """A loop over a scheduler's tiles, who enters it, and where the scheduler is moved in it."""
-
-    loop: Loop
-    scheduler: KernelObject
-    entered: Reached
-    steps: list[Reached] = field(default_factory=list)
-    opaque: bool = False
-
-
-def _walks(reach: ReachMap) -> list[_Walk]:
-    tested: dict[KernelObject, Reached] = {}
-    walks: dict[int, _Walk] = {}
-    for reached in reach.reached:
-        operation = reached.operation
-        for loop in reached.loops:
-            scheduler = _scheduler_of(loop)
-            entered = tested.get(scheduler) if scheduler is not None else None
-            if scheduler is None or entered is None:
-                continue
-            walk = walks.setdefault(id(loop), _Walk(loop, scheduler, entered))
-            if operation.op is Op.OPAQUE:
-                walk.opaque = True
-            elif operation.receiver == scheduler and operation.name != "valid":
-                walk.steps.append(reached)
-        if operation.receiver is not None and operation.name == "valid":
-            tested[operation.receiver] = reached
-    return list(walks.values())
-
-
-def _scheduler_of(loop: Loop) -> KernelObject | None:
-    """Return the scheduler over whose tiles a loop walks."""
-    if loop.kind is not LoopKind.WHILE:
-        return None
-    match loop.control:
-        case Call(callee=Member(base=Ref(target=target), name="valid")):
-            return target if target.kind is ObjectKind.SCHEDULER else None
-    return None
-
-
-def _is_left(body: Block) -> bool:
-    """Tell whether a `break` or `return` may end the loop."""
-    for statement in body.statements:
-        if isinstance(statement, Exit) and statement.kind is not ExitKind.CONTINUE:
-            return True
-        if any(map(_is_left, blocks_of(statement))):
-            return True
-    return False
-
-
-def _move_out(view: KernelView, walk: _Walk, step: Operation) -> Fix | None:
+def _move_out(view: KernelView, walk: Walk, step: Operation) -> Fix | None:
     """Move the step behind the statement of the loop that holds it, if nothing follows it there."""
     lines = whole_lines(view.source, step.statement)
     outer = _last_of(walk.loop.body.statements, step)

@@ -6,32 +6,27 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Call, Const, Id
+from tirx_lens.model.expr import Call
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import LoopKind, Op
+from tirx_lens.model.kernel import LoopKind
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance, listed
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.facts.first_waits import Content, Signals, Wait, first_round
-from tirx_lens.rules.facts.handoffs import Handoffs, handoffs, variables_in
+from tirx_lens.rules.facts.first_waits import first_round
+from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.rounds import Sides, sides_of
 from tirx_lens.rules.facts.totals import (
-    Polynomial,
-    Total,
-    constant_in,
-    difference,
     polynomial,
-    total_of,
 )
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tirx_lens.model.kernel import Loop
-    from tirx_lens.model.objects import KernelObject
-    from tirx_lens.threads.reach import Reached, ReachMap
+    from tirx_lens.threads.reach import Reached
 
 _ARGUMENT = re.compile(r"\(\s*([^\n,()]+?)\s*\)\s*:?\s*$")
 
@@ -74,6 +69,8 @@ _RING = """
             read.advance()
 """
 
+_TWICE = "            empty.arrive(read.stage)"
+_ROOM = "empty.wait(state.stage, state.phase)  # <-"
 
 _GEMM = """\
 from tvm.script import tirx as T
@@ -142,6 +139,10 @@ class KLoopMismatch(Rule):
     prologues, of peeled rounds and of what is left at the end, in one turn of the loop over tiles.
     It compares the signals with the waits where both come out as numbers, or as expressions of the
     same host values, and reports a difference.
+
+    Where every role can be followed to its end, each slot of every barrier is looked at by itself:
+    the phases that end there, and those that are waited for. So an `arrive` that has left its loop,
+    a second one, and a constant in the place of a stage are found, too.
 
     ## Why it is bad
     Each phase of a `full` barrier is one stage of data. A consumer that waits once more than the
@@ -215,6 +216,17 @@ class KLoopMismatch(Rule):
         Invalid(in_finished_kernel(_RING.format(ahead=3, load=16, read=16, mark="  # <-"))),
         # The rest of the rounds starts at the wrong number.
         Invalid(in_finished_kernel(_RING.format(ahead=3, load="4, 16", read=16, mark="  # <-"))),
+        # Given back twice in each round; always the same slot taken.
+        Invalid(
+            in_finished_kernel(_RING.format(ahead=3, load=13, read=16, mark=""))
+            .replace("empty.arrive(read.stage)", "empty.arrive(read.stage)\n" + _TWICE)
+            .replace("empty.wait(state.stage, state.phase)", _ROOM)
+        ),
+        Invalid(
+            in_finished_kernel(_RING.format(ahead=3, load=13, read=16, mark=""))
+            .replace("full.wait(read.stage", "full.wait(0")
+            .replace("full.arrive(state.stage, 128)", "full.arrive(state.stage, 128)  # <-")
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -225,11 +237,50 @@ class KLoopMismatch(Rule):
         found = handoffs(view)
         for signals in first.signals:
             waits = [wait for wait in first.waits if wait.handoff is signals.handoff]
-            sides = _sides(found, signals, waits, reach)
+            sides = sides_of(found, signals, waits, reach)
             if sides is not None:
                 yield self._finding(view, sides)
 
-    def _finding(self, view: KernelView, sides: _Sides) -> Finding:
+    def check_run(self, view: KernelView) -> Iterator[Finding]:
+        """Compare the phases that end at each slot with those that are waited for."""
+        found = imbalance(view)
+        uneven = (Trouble.SHORT, Trouble.LAPPED)
+        if found is not None and found.trouble in uneven and is_finished(view):
+            yield self._uneven_slot(found)
+
+    def _uneven_slot(self, found: Imbalance) -> Finding:
+        name, place = found.handoff.barrier.name, found.shown.operation
+        where = f"slot {found.slot} of `{name}`"
+        if found.trouble is Trouble.SHORT:
+            message = (
+                f"this role waits for {found.needed} phases of {where}{found.run}, and "
+                f"{found.ended} end: {found.arrived} arrivals come there, and {found.count} end a "
+                "phase. The last of the waits never returns. Signal the slot once for each time "
+                "that it is waited for"
+            )
+        elif found.waiter is not None:
+            message = (
+                f"{where} goes through {found.ended} phases{found.run}, and this role waits for "
+                f"{found.needed} of them: the parity of a wait tells two neighbouring phases "
+                "apart, no more, so it goes on with what is not there yet, or waits for a phase "
+                "that never comes. Wait for the slot once for each time that it is signalled"
+            )
+        else:
+            message = (
+                f"{where} is signalled here for {found.ended} phases{found.run}, and nobody waits "
+                f"there: the waits are at {listed(found.waited)}. Both sides have to go through "
+                "the same slots: as many stages, one `advance()` for each use, the stage for the "
+                "slot"
+            )
+        others = [use.reached.operation for use in (*found.signals[:1], *found.others[:1])]
+        related = [
+            Related(other.span, f"the other side of `{name}`") for other in others if other != place
+        ]
+        return self.finding(
+            Severity.ERROR, message, place.span, related=[*related, *calls_around(place)]
+        )
+
+    def _finding(self, view: KernelView, sides: Sides) -> Finding:
         name = sides.name
         more = f"{abs(sides.left)} {'time' if abs(sides.left) == 1 else 'times'} more"
         tile = " in each tile" if sides.tiled else ""
@@ -262,126 +313,7 @@ class KLoopMismatch(Rule):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """The places of one signalling and one waiting thread; `left` phases are not waited for."""
-
-    name: str
-    signals: Sequence[Reached]
-    waits: Sequence[Reached]
-    left: int
-    tiled: bool
-
-
-def _sides(
-    found: Handoffs, signals: Signals, waits: Sequence[Wait], reach: ReachMap
-) -> _Sides | None:
-    if not waits or not signals.is_known or signals.content is Content.THREADS:
-        return None
-    if any(wait.parity != 0 or wait.place.is_chosen for wait in _heads(waits)):
-        return None  # a wait for room, or not known what for
-    handoff = signals.handoff
-    arrivals = [place for place in signals.places if place.operation.op is Op.BARRIER_ARRIVE]
-    placed = [place for place in handoff.arrivals if not place.is_chosen]
-    if len(arrivals) != len(placed) or len(placed) != len(handoff.arrivals):
-        return None
-    coming = _alike(arrivals, found, reach)
-    going = _alike([wait.reached for wait in waits], found, reach)
-    if coming is None or going is None or set(coming[1]) != set(going[1]):
-        return None
-    uneven = [tiles for tiles in coming[1] if coming[1][tiles] != going[1][tiles]]
-    if len(uneven) != 1:
-        return None
-    (tiles,) = uneven
-    left = _surplus(coming[1][tiles], going[1][tiles])
-    if left is None or (left > 0 and signals.content is Content.COMMIT and not tiles):
-        return None  # the last commit may be left to another barrier
-    return _Sides(handoff.barrier.name, coming[0], going[0], left, bool(tiles))
-
-
-def _heads(waits: Sequence[Wait]) -> list[Wait]:
-    """Return the first wait of each group of threads."""
-    heads: dict[int, Wait] = {}
-    for wait in waits:
-        heads.setdefault(wait.reached.participants.possible, wait)
-    return list(heads.values())
-
-
-def _alike(
-    places: Sequence[Reached], found: Handoffs, reach: ReachMap
-) -> tuple[Sequence[Reached], Total] | None:
-    """Return the places of one thread and its total, if all threads have the same."""
-    groups: dict[int, list[Reached]] = {}
-    for place in places:
-        groups.setdefault(place.participants.possible, []).append(place)
-    masks = list(groups)
-    if any(a & b for n, a in enumerate(masks) for b in masks[:n]):
-        return None
-    totals = []
-    for group in groups.values():
-        total = total_of(group, reach)
-        if total is None or any(map(_is_unsure, group)):
-            return None
-        if not _keeps_step(group, total, found, reach):
-            return None
-        totals.append(total)
-    if not totals or any(total != totals[0] for total in totals):
-        return None
-    return next(iter(groups.values())), totals[0]
-
-
-def _keeps_step(group: Sequence[Reached], total: Total, found: Handoffs, reach: ReachMap) -> bool:
-    """Tell whether each time at these places is a phase of its own: the state advances as often."""
-    states = {_state_of(place, found) for place in group}
-    state = states.pop() if len(states) == 1 else None
-    if state is None:
-        fixed = all(
-            isinstance(place.operation.argument(0, "stage"), (Const, Id)) for place in group
-        )
-        return fixed and all(place.operation.op is Op.BARRIER_ARRIVE for place in group)
-    mask = group[0].participants.possible
-    steps = [
-        reached
-        for reached in reach.reached
-        if reached.operation.receiver == state
-        and reached.operation.op is Op.STATE_ADVANCE
-        and reached.participants.possible & mask
-    ]
-    moved = total_of(steps, reach)
-    made = found.makers.get(state)
-    if moved is None or made is None or made.loops:
-        return False  # one that starts anew in each tile may leave phases out
-    return {tiles: moved.get(tiles) for tiles in total} == dict(total)
-
-
-def _is_unsure(place: Reached) -> bool:
-    operation = place.operation
-    predicated = any(name == "pred" for name, _ in operation.keywords)
-    return place.participants.pick is Pick.SOME or predicated or not operation.complete
-
-
-def _state_of(place: Reached, found: Handoffs) -> KernelObject | None:
-    """Return the state by which a place goes through the ring."""
-    operation = place.operation
-    asked = operation.argument(1, "phase") if operation.op is Op.BARRIER_WAIT else None
-    given = asked if asked is not None else operation.argument(0, "stage")
-    variables = list(variables_in(given)) if given is not None else []
-    return found.state_of(variables[0]) if len(variables) == 1 else None
-
-
-def _surplus(signalled: Polynomial, waited: Polynomial) -> int | None:
-    """Return how many signals are not waited for, where that is sure to be a mistake."""
-    left = constant_in(difference(signalled, waited))
-    if not left:
-        return None
-    one, other = constant_in(signalled), constant_in(waited)
-    if one is None or other is None:
-        return left
-    few, many = sorted((one, other))
-    return left if few > 0 and many % few else None
-
-
-def _same_bound(view: KernelView, sides: _Sides) -> Fix | None:
+def _same_bound(view: KernelView, sides: Sides) -> Fix | None:
     """Write the plain one of two bounds in the place of the other."""
     loops = (_only_loop(sides.signals), _only_loop(sides.waits))
     if loops[0] is None or loops[1] is None:

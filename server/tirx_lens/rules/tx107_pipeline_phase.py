@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Const, Id, Variable
+from tirx_lens.model.expr import Const
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.first_waits import Content, FirstRound, Signals, Wait, first_round
 from tirx_lens.rules.facts.handoffs import Handoffs, handoffs, variables_in
-from tirx_lens.rules.facts.nesting import repeats, turns
+from tirx_lens.rules.facts.nesting import repeats
+from tirx_lens.rules.facts.passing import passes_wrongly
 from tirx_lens.rules.facts.phases import start_of_state, state_asked
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.threads.participants import Pick
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.span import Span
-    from tirx_lens.threads.reach import Reached, ReachMap
-
-_MEETINGS = (Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.NAMED_BARRIER, Op.WARPGROUP_SYNC, Op.OPAQUE)
 
 _RING = """
     pool = T.SMEMPool()
@@ -117,6 +114,10 @@ class PipelinePhase(Rule):
       this same wait holds back;
     - the wait for data passes, though nothing has been signalled yet.
 
+    Where every role can be followed to its end, it also reports waits that ask for one parity again
+    while their slot goes from phase to phase: a literal phase in a loop, a state that is advanced
+    twice for one use, or one with more stages than the ring.
+
     ## Why it is bad
     A wait names a parity, and returns when the phase of that parity is over. On a barrier that has
     ended no phase, the one "before" the first counts as over: parity 1 passes at once, parity 0
@@ -166,6 +167,24 @@ class PipelinePhase(Rule):
         in_kernel(_ring(load="0", read="0", offset=", phase_offset=1")),
         in_kernel(_ring(load="0", read="0", asked="load.phase ^ 1")),
         in_kernel(_DONE.format(phase=0, mark="")),
+        # Two parities in turns, by two waits; one parity of a barrier that is signalled once.
+        in_finished_kernel("""
+            pool = T.SMEMPool()
+            done = MBarrier(pool, 1)
+            once = MBarrier(pool, 1)
+            done.init(256)
+            once.init(256)
+            pool.commit()
+            T.cuda.cta_sync()
+            once.arrive(0)
+            for pair in range(8):
+                once.wait(0, 0)
+                done.arrive(0)
+                done.wait(0, 0)
+                done.arrive(0)
+                done.wait(0, 1)
+            Tx.copy(A[0:64], A[64:128])
+        """),
         in_kernel(_TILES.format(free=1, ready=0, room="", data="")),
         # A prologue fills the ring without waiting: the first wait for room must block.
         in_kernel("""
@@ -247,6 +266,18 @@ class PipelinePhase(Rule):
             in_finished_kernel(_TILES.format(free=1, ready=1, room="", data="  # <-")),
             replacement=in_finished_kernel(_TILES.format(free=1, ready=0, room="", data="")),
         ),
+        # One parity for all rounds; a state that turns twice, or every second time.
+        Invalid(in_finished_kernel(_ring(load="1", read="0", asked="1", producer="  # <-"))),
+        Invalid(
+            in_finished_kernel(_TILES.format(free=1, ready=0, room="", data="  # <-")).replace(
+                "ready.advance()", "ready.advance()\n            ready.advance()"
+            )
+        ),
+        Invalid(
+            in_finished_kernel(_TILES.format(free=1, ready=0, room="", data="  # <-")).replace(
+                "ready = PipelineState(1)", "ready = PipelineState(2)"
+            )
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -261,12 +292,37 @@ class PipelinePhase(Rule):
                 said.add(finding.span)
                 yield finding
 
+    def check_run(self, view: KernelView) -> Iterator[Finding]:
+        """Look for waits at one slot that ask for one parity again and again."""
+        found = imbalance(view)
+        if found is not None and found.trouble is Trouble.STANDING and is_finished(view):
+            yield self._standing(found)
+
+    def _standing(self, found: Imbalance) -> Finding:
+        wait, name = found.shown.operation, found.handoff.barrier.name
+        parity = found.waiter.parity if found.waiter is not None else 0
+        message = (
+            f"{found.waits} waits at slot {found.slot} of `{name}`{found.run} ask for "
+            f"{found.needed} of the {found.ended} phases that end there: this one asks for parity "
+            f"{parity}, as the wait before it at this slot did. It returns at once while the next "
+            "phase runs, and not at all once that is over. The parity has to flip each time that "
+            "the slot comes round: one `advance()` for each use of the state, which has as many "
+            "stages as the ring"
+        )
+        places = [
+            Related(use.reached.operation.span, f"`{name}` is signalled here")
+            for use in found.signals[:1]
+        ]
+        return self.finding(
+            Severity.ERROR, message, wait.span, related=[*places, *calls_around(wait)]
+        )
+
     def _findings(self, found: Handoffs, first: FirstRound, view: KernelView) -> Iterator[Finding]:
         for wait in first.stuck():
             yield from self._stuck(view, found, first, wait)
         if view.reach is not None:
             for wait in first.waits:
-                if _passes_wrongly(first, wait, view.reach):
+                if passes_wrongly(first, wait, view.reach):
                     yield self._passing(view, found, first, wait)
 
     def _stuck(
@@ -334,90 +390,6 @@ def _fed_by(first: FirstRound, wait: Wait, own: Signals) -> Signals | None:
         if all(any(first.comes_first(t.reached, place) for t in takers) for place in own.places):
             return signals
     return None
-
-
-def _passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
-    """Tell whether a wait that passes the first time is proved to have had to block."""
-    signals = first.signals_of(wait.handoff)
-    if wait.parity != 1 or wait.place.is_chosen or not signals.is_known or not signals.places:
-        return False
-    if signals.content is Content.THREADS or not _is_first(first, wait, reach):
-        return False
-    if not isinstance(wait.reached.operation.argument(0, "stage"), (Const, Variable, Id)):
-        return False
-    if any(w.handoff is wait.handoff for w in first.stuck(blocking=[wait])):
-        return False  # it has to pass
-    if any(_precedes(first, place, wait, reach) for place in signals.places):
-        return signals.content is Content.BYTES or _is_one_slot(signals, wait)
-    mine = wait.reached.participants.possible
-    if any(place.participants.possible & mine for place in signals.places):
-        return False
-    return signals.content is Content.BYTES or _both_pass(first, wait, signals)
-
-
-def _is_first(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
-    """Tell whether nothing above a wait may have waited for the same barrier before it."""
-    earlier = [
-        w
-        for w in first.waits
-        if w.handoff is wait.handoff and first.is_before(w.reached, wait.reached)
-    ]
-    mine = wait.reached.participants.possible
-    if any(w.reached.participants.possible & mine for w in earlier):
-        return False
-    return not any(
-        reached.operation.op in _MEETINGS
-        and first.is_before(w.reached, reached)
-        and first.is_before(reached, wait.reached)
-        for w in earlier
-        for reached in reach.reached
-    )
-
-
-def _precedes(first: FirstRound, place: Reached, wait: Wait, reach: ReachMap) -> bool:
-    """Tell whether those who signal do so before their own first wait."""
-    waiting = wait.reached
-    if not first.is_before(place, waiting) or place.participants.pick is Pick.SOME:
-        return False
-    who = waiting.participants
-    covers = who.pick is Pick.ALL and not place.participants.possible & ~who.possible
-    around = {(id(g.branch), g.taken) for g in waiting.guards}
-    inside = {(id(g.branch), g.taken) for g in place.guards}
-    branches = {(id(g.branch), g.taken) for g in waiting.guards if isinstance(g.branch, Branch)}
-    if not covers and not branches <= inside:
-        return False
-    for guard in place.guards:
-        if (id(guard.branch), guard.taken) in around:
-            continue
-        if isinstance(guard.branch, Branch):
-            if question(guard, reach.conditions) is not None:
-                return False
-        elif not turns(guard.branch):
-            return False
-    return True
-
-
-def _is_one_slot(signals: Signals, wait: Wait) -> bool:
-    """Tell whether a slot is signalled and waited for in turns: what passes once is a turn late."""
-    loops = list(map(id, wait.reached.loops))
-    slot = wait.reached.operation.argument(0, "stage")
-    return not signals.handoff.pointers and all(
-        list(map(id, place.loops)) == loops and place.operation.argument(0, "stage") == slot
-        for place in signals.places
-    )
-
-
-def _both_pass(first: FirstRound, wait: Wait, signals: Signals) -> bool:
-    """Tell whether the other side of a ring, too, starts with a wait that passes."""
-    for other in first.waits:
-        room = first.signals_of(other.handoff)
-        if other.parity != 1 or room.content >= signals.content or not room.is_known:
-            continue
-        if all(first.comes_first(other.reached, place) for place in signals.places) and all(
-            first.comes_first(wait.reached, place) for place in room.places
-        ):
-            return bool(room.places)
-    return False
 
 
 def _turned(view: KernelView, found: Handoffs, wait: Wait) -> Fix | None:

@@ -9,9 +9,11 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance, listed
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.facts.nesting import Placed, turns
+from tirx_lens.rules.facts.phases import phase_offset
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
@@ -41,7 +43,8 @@ class BarrierNeverSignalled(Rule):
     ## What it does
     Finds `wait` on a barrier at which no thread or commit of the kernel ever arrives, and barriers
     that are used though nothing initialises them. TMA copies that report to a barrier by `mbar=`
-    bring bytes; unless somebody arms it with an `arrive`, these end no phase either.
+    bring bytes; unless somebody arms it with an `arrive`, these end no phase either. Where every
+    role can be followed to its end, each slot of a ring is looked at by itself.
 
     ## Why it is bad
     A phase of an mbarrier ends by arrivals alone. Without any, a wait for the first phase never
@@ -251,6 +254,32 @@ def build(OVERLAP):
                 done.wait(0, 0)
             """)
         ),
+        # The stages of the consumer's state are one fewer than the ring has: slot 3 stays full.
+        Invalid(
+            in_finished_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 4)
+                empty = MBarrier(pool, 4)
+                full.init(1)
+                empty.init(128)
+                pool.commit()
+                T.cuda.cta_sync()
+                if wg_id == 1:
+                    if T.filter(warp_id, warp_id == 0) and T.cuda.elect_sync():
+                        load = PipelineState(4, phase=1)
+                        for k in range(16):
+                            empty.wait(load.stage, load.phase)  # <-
+                            full.arrive(load.stage, 64)
+                            load.advance()
+                else:
+                    read = PipelineState(3, phase=0)
+                    for k in range(16):
+                        full.wait(read.stage, read.phase)
+                        Tx.wg.copy(A[0:128], A[128:256])
+                        empty.arrive(read.stage)
+                        read.advance()
+            """)
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -267,6 +296,28 @@ def build(OVERLAP):
                     yield self._uninitialised(view, handoff)
             elif not _may_be_signalled(handoff, unreached):
                 yield from self._unsignalled(found, handoff, unreached)
+
+    def check_run(self, view: KernelView) -> Iterator[Finding]:
+        """Look for a slot that is waited for while only others are signalled."""
+        found = imbalance(view)
+        if found is not None and found.trouble is Trouble.NEVER and is_finished(view):
+            yield self._wrong_slot(found)
+
+    def _wrong_slot(self, found: Imbalance) -> Finding:
+        barrier, wait = found.handoff.barrier, found.shown.operation
+        arrivals = [place.operation for place in found.handoff.arrivals]
+        others = listed(found.signalled)
+        where = f"only {others} gets arrivals" if others else "no thread arrives there"
+        message = (
+            f"this waits at slot {found.slot} of `{barrier.name}`{found.run}, and {where}: the "
+            "phase never ends and the wait never returns. Both sides have to go through the same "
+            "slots: as many stages, one `advance()` for each use, the stage for the slot"
+        )
+        related = [Related(barrier.span, f"`{barrier.name}` is made here")]
+        related += [Related(arrival.span, "arrives here") for arrival in arrivals]
+        return self.finding(
+            Severity.ERROR, message, wait.span, related=[*related, *calls_around(wait)]
+        )
 
     def _uninitialised(self, view: KernelView, handoff: Handoff) -> Finding:
         barrier, use = handoff.barrier, _uses(handoff)[0].operation
@@ -369,7 +420,7 @@ def _passes(found: Handoffs, handoff: Handoff, wait: Placed) -> bool:
     With phase 1 it does; by a state that starts at phase 1, once for each stage.
     """
     phase = wait.operation.argument(1, "phase")
-    offset = _offset(handoff)
+    offset = phase_offset(handoff)
     if phase is None or offset is None:
         return True
     states = [found.state_of(variable) for variable in variables_in(phase)]
@@ -386,17 +437,6 @@ def _passes(found: Handoffs, handoff: Handoff, wait: Placed) -> bool:
         values = turns(loop)
         turned *= len(values) if values is not None else stages + 1
     return not stages or turned <= stages
-
-
-def _offset(handoff: Handoff) -> int | None:
-    """Return what a barrier's phases are turned by."""
-    if handoff.pipeline is None:
-        given = handoff.barrier.argument(2, "phase_offset")
-    elif handoff.barrier.name.endswith(".empty"):
-        given = handoff.pipeline.argument(99, "empty_phase_offset")
-    else:
-        given = None
-    return 0 if given is None else constant_int(given)
 
 
 def _first(phase: Expr, found: Handoffs) -> int | None:

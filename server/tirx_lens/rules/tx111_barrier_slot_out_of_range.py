@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.model.buffers import Memory, memory_of, region_of, shape_of_buffer
 from tirx_lens.model.expr import (
     Apply,
     Const,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
     from tirx_lens.threads.reach import ReachMap
 
 _LONGEST = 4096  # turns of a loop whose slots are tried one by one
@@ -39,7 +41,8 @@ class BarrierSlotOutOfRange(Rule):
     ## What it does
     Finds `wait`, `arrive` and `ptr_to` at a slot that the barrier does not have: a constant, an
     index computed from thread ids or from the variable of a loop with known bounds, or the stage of
-    a `PipelineState` with more stages than the barrier has slots.
+    a `PipelineState` with more stages than the barrier has slots. Buffers in shared memory that are
+    indexed by such a stage are held to the same.
 
     ## Why it is bad
     `TMABar(pool, 4)` allocates four mbarrier words. Slot 4 is whatever lies behind them in shared
@@ -100,6 +103,26 @@ class BarrierSlotOutOfRange(Rule):
                         full.arrive(k % 4, 64)
                     if k < 4:
                         empty.wait(k, 1)
+        """),
+        # Two buffers take turns while the ring goes round; a short walk; registers for each stage.
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 4)
+            pair = pool.alloc((2, 64), "float16")
+            three = pool.alloc((3, 64), "float16")
+            full.init(1)
+            pool.commit()
+            T.cuda.cta_sync()
+            rows = T.alloc_local((2, 64), "float16")
+            state = PipelineState(4, phase=0)
+            for k in range(32):
+                full.wait(state.stage, state.phase)
+                Tx.wg.copy(pair[state.stage % 2, :], A[0:64])
+                state.advance()
+            once = PipelineState(4, phase=0)
+            for k in range(3):
+                Tx.wg.copy(three[once.stage, :], A[0:64])
+                once.advance()
         """),
         # A depth that is not known, an index that is not known.
         """\
@@ -219,6 +242,21 @@ def build(DEPTH, DEEP):
                     state.advance()
             """)
         ),
+        # The state and the barrier have four, the buffer has three.
+        Invalid(
+            in_kernel("""
+                pool = T.SMEMPool()
+                full = TMABar(pool, 4)
+                stages = pool.alloc((3, 64), "float16")
+                full.init(1)
+                pool.commit()
+                state = PipelineState(4, phase=0)
+                for k in range(32):
+                    full.wait(state.stage, state.phase)
+                    Tx.wg.copy(A[0:64], stages[state.stage, :])  # <-
+                    state.advance()
+            """)
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -228,6 +266,51 @@ def build(DEPTH, DEEP):
             for place in (*handoff.waits, *handoff.arrivals, *handoff.pointers):
                 if not place.is_chosen:
                     yield from self._check_slot(view.reach, found, handoff, place)
+        said: set[tuple[KernelObject, Span]] = set()
+        for place in found.program:
+            for finding, key in self._check_stages(found, place):
+                if key not in said:
+                    said.add(key)
+                    yield finding
+
+    def _check_stages(
+        self, found: Handoffs, place: Placed
+    ) -> Iterator[tuple[Finding, tuple[KernelObject, Span]]]:
+        """Look for parts of shared buffers that a state with too many stages picks."""
+        operation = place.operation
+        if place.is_chosen or operation.created is not None:
+            return
+        for value in (*operation.arguments, *(value for _, value in operation.keywords)):
+            region = region_of(value)
+            shape = shape_of_buffer(region.buffer) if region is not None else None
+            if region is None or shape is None or memory_of(region.buffer) is not Memory.SHARED:
+                continue
+            for index, extent in zip(region.indices, map(constant_int, shape), strict=False):
+                if not isinstance(index, Variable) or not index.name.endswith(".stage"):
+                    continue
+                state = found.state_of(index)
+                if state is None or extent is None:
+                    continue
+                beyond = _past_the_end(found, place, state, extent)
+                if beyond is not None:
+                    yield self._no_stage(place, region.buffer, extent, beyond)
+
+    def _no_stage(
+        self, place: Placed, buffer: KernelObject, extent: int, beyond: str
+    ) -> tuple[Finding, tuple[KernelObject, Span]]:
+        operation = place.operation
+        has = f"slots 0 to {extent - 1}" if extent > 1 else "slot 0 alone"
+        message = (
+            f"`{buffer.name}` has {has}, and this uses {beyond}: what lies there in shared memory "
+            "is the next allocation, which is read in its place or overwritten. Give the buffer as "
+            "many stages as the state has"
+        )
+        related = [
+            Related(buffer.span, f"`{buffer.name}` is made here with {extent} of them"),
+            *calls_around(operation),
+        ]
+        finding = self.finding(Severity.ERROR, message, operation.span, related=related)
+        return finding, (buffer, operation.span)
 
     def _check_slot(
         self, reach: ReachMap | None, found: Handoffs, handoff: Handoff, place: Placed

@@ -99,6 +99,23 @@ class PipelineNeverAdvances(Rule):
                         empty.arrive(read.stage)
                         read.advance()
         """),
+        # Once a tile, in the last turn of a loop over its columns.
+        in_kernel("""
+            pool = T.SMEMPool()
+            done = MBarrier(pool, 2)
+            done.init(128)
+            pool.commit()
+            T.cuda.cta_sync()
+            if wg_id == 0:
+                read = PipelineState(2, phase=0)
+                for i in T.unroll(4):
+                    if i == 3:
+                        done.arrive(read.stage)
+                read.advance()
+            else:
+                room = PipelineState(2, phase=0)
+                done.wait(room.stage, room.phase)
+        """),
         # Signalled once, waited for in every turn; made anew in every turn; advanced by a helper.
         in_kernel("""
             pool = T.SMEMPool()
@@ -348,7 +365,7 @@ def _still_loop(
     if made is None or place.is_chosen:
         return None
     repeated = [loop for loop in place.loops if repeats(loop) and not place.is_in_one_turn(loop)]
-    loops = [loop for loop in repeated if not made.is_in(loop)]
+    loops = [loop for loop in repeated if not made.is_in(loop) and not _picks_turns(loop, place)]
     if len(loops) > 1 and not _moves_in(found, state, loops[-1]):
         mine = repeated
         for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
@@ -360,6 +377,11 @@ def _still_loop(
             if alike and _moves_in(found, mate, theirs[-1]):
                 return loops[-1]
     return loops[0] if loops else None
+
+
+def _picks_turns(loop: Loop, place: Placed) -> bool:
+    """Tell whether a condition in a loop may let a place pass in some of its turns only."""
+    return any(True for b in place.branches_in(loop) for _ in variables_in(b.condition))
 
 
 def _as_often(one: Loop, other: Loop) -> bool:

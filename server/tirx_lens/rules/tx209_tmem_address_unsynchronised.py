@@ -303,6 +303,7 @@ def _is_published(reach: ReachMap, alloc: Reached, where: int, others: int) -> b
         and start < _position(reached.operation) <= where
         and reached.participants.possible & others
         for reached in reach.reached
+        if reached.participants.possible
     )
 
 

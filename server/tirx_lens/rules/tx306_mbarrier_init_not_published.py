@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Call, Member, Ref
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import FENCES, Op
-from tirx_lens.model.objects import BARRIERS, ObjectKind
+from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.bulk import bulk_copy
-from tirx_lens.rules.facts.course import apart, to_the_end
+from tirx_lens.rules.facts.course import to_the_end
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.facts.inner_meetings import may_meet_inside
+from tirx_lens.rules.facts.publication import (
+    MEETINGS,
+    barriers_of,
+    early_use,
+    first_meeting_or_use,
+    first_use,
+    signalled_by_engines,
+    writers_of,
+)
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -23,15 +28,8 @@ from tirx_lens.threads.describe import describe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.expr import Expr
-    from tirx_lens.model.kernel import Operation
-    from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
 
-_MEETINGS = frozenset(
-    {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.WARP_SYNC, Op.NAMED_BARRIER}
-    | {Op.CLUSTER_ARRIVE, Op.OPAQUE}
-)
 _WIDE = (Op.CTA_SYNC, Op.CLUSTER_SYNC)
 _FENCE = "T.ptx.fence.mbarrier_init.release.cluster()"
 _HEAD = """
@@ -60,16 +58,45 @@ def _kernel(middle: str, *, mark: bool = False) -> str:
     return in_finished_kernel(_HEAD + lines + _ROLES.format(mark=found))
 
 
+def _late(awaited: str, use: str, init: str) -> str:
+    return in_finished_kernel(f"""
+        pool = T.SMEMPool()
+        done = TMABar(pool, 1)
+        started = MBarrier(pool, 1)
+        late = TCGen05Bar(pool, 1)
+        pool.commit()
+        done.init(1)
+        started.init(1)
+        T.ptx.fence.mbarrier_init()
+        T.cuda.cta_sync()
+        late.init(1){init}
+        T.ptx.fence.proxy_async()
+        if wg_id == 0:
+            if warp_id == 0 and lane_id == 0:
+                started.arrive(0)
+                late.wait(0, 0)
+        elif warp_id == 0:
+            if T.cuda.elect_sync():
+                done.arrive(0, 64)
+        elif warp_id == 1:
+            if T.cuda.elect_sync():
+                {awaited}.wait(0, 0)
+                late.arrive(0){use}
+    """)
+
+
 class MbarrierInitNotPublished(Rule):
     """A barrier is used before its initialisation is published.
 
     ## What it does
     Looks from each barrier's `init` to the first use of the barrier by another thread.
 
-    - No barrier of threads (`cta_sync`, `cluster_sync`, a named one) stands between: error, shown
-      at the first such use in the kernel.
-    - For a barrier that the TMA engine or the tensor core signals: the threads meet, but the
-      initialising thread executes no `fence.mbarrier_init` or proxy fence before that: warning.
+    - No barrier of threads (`cta_sync`, `cluster_sync`, a named one) stands between, and nothing
+      that the other thread waits for on its way depends on what the initialising thread does after
+      the `init`: error, shown at the first such use in the kernel.
+    - For a barrier that the TMA engine or the tensor core signals: the initialising thread executes
+      no `fence.mbarrier_init` or proxy fence before the threads meet, or before the first use where
+      they need not: warning.
 
     ## Why it is bad
     One thread writes the mbarrier words, and others may run ahead of it: a wait or arrival on a
@@ -163,6 +190,7 @@ class MbarrierInitNotPublished(Rule):
         """),
         "from kernels import publish\n\n\n"
         + _kernel("full.init(1)\nempty.init(128)\npublish(full, empty)"),
+        _late("started", "", ""),
         # Another barrier tells that it is there.
         in_kernel("""
             pool = T.SMEMPool()
@@ -252,6 +280,16 @@ class MbarrierInitNotPublished(Rule):
                     done.arrive(0)
             """),
         ),
+        # Behind the meeting; what the others wait for first comes from others again.
+        Invalid(_late("done", "  # <-", "")),
+        # The initialising thread tells them itself, after a fence; and without one.
+        Invalid(
+            _late("started", "", "  # <-").replace("T.ptx.fence.proxy_async()", "pass"),
+            severity=Severity.WARNING,
+            replacement=_late("started", "", "").replace(
+                "T.ptx.fence.proxy_async()", "T.ptx.fence.mbarrier_init()\n    pass"
+            ),
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -259,20 +297,25 @@ class MbarrierInitNotPublished(Rule):
         reach = view.reach
         if reach is None:
             return
-        signalled = _signalled_by_engines(reach)
+        signalled = signalled_by_engines(reach)
         early: list[tuple[Reached, Reached]] = []
         for init in reach.reached:
-            writers = _writers(init, reach)
+            writers = writers_of(init, reach)
             if not writers:
                 continue
-            stop, fenced = _first_meeting_or_use(reach, init, writers)
+            stop, fenced = first_meeting_or_use(reach, init, writers)
+            use = stop if stop is not None and stop.operation.op not in MEETINGS else None
             if stop is None:
+                use = early_use(view, init, writers)
+            if use is not None:
+                early.append((init, use))
                 continue
-            if stop.operation.op not in _MEETINGS:
-                early.append((init, stop))
+            if stop is None:
+                stop, fenced = first_use(reach, init, writers)
+            elif stop.operation.op not in _WIDE:
                 continue
-            by_engines = not init.loops and bool(_barriers_of(init, reach) & signalled)
-            if stop.operation.op in _WIDE and not fenced and by_engines and is_finished(view):
+            by_engines = not init.loops and bool(barriers_of(init, reach) & signalled)
+            if stop is not None and not fenced and by_engines and is_finished(view):
                 yield self._unfenced(view, reach, init, stop)
         if early:  # one meeting is missing, however many barriers it would publish
             init, use = min(early, key=lambda pair: pair[1].operation.span.start)
@@ -296,15 +339,17 @@ class MbarrierInitNotPublished(Rule):
     def _unfenced(
         self, view: KernelView, reach: ReachMap, init: Reached, meeting: Reached
     ) -> Finding:
-        barriers = sorted(barrier.name for barrier in _barriers_of(init, reach))
+        meets = meeting.operation.op in MEETINGS
+        until = "the threads meet" if meets else "it is first used"
+        barriers = sorted(barrier.name for barrier in barriers_of(init, reach))
         message = (
             f"`{'`, `'.join(barriers)}` will be signalled by an engine, and the thread that "
-            "initialises it executes no fence before the threads meet on line "
+            f"initialises it executes no fence before {until} on line "
             f"{view.line(meeting.operation.span)}: `cta_sync` publishes the init to threads of "
             "this CTA, not to the asynchronous proxy or to other CTAs. Put a "
             "`fence.mbarrier_init` between"
         )
-        related = [Related(meeting.operation.span, "the threads meet here")]
+        related = [Related(meeting.operation.span, f"{until} here")]
         return self.finding(
             Severity.WARNING,
             message,
@@ -314,113 +359,11 @@ class MbarrierInitNotPublished(Rule):
         )
 
 
-def _first_meeting_or_use(
-    reach: ReachMap, init: Reached, writers: int
-) -> tuple[Reached | None, bool]:
-    """Return where threads first meet after an init, or another one uses what it initialises.
-
-    Also whether an initialising thread executes a fence before that.
-    """
-    fenced = False
-    for reached in to_the_end(reach, init):
-        op, who = reached.operation.op, reached.participants.possible
-        if op in _MEETINGS:
-            return reached, fenced
-        if may_meet_inside(reached.operation):
-            return None, fenced
-        if op in FENCES and who & writers:
-            fenced = True
-        if who & ~writers and _uses(init, reached) and not apart(init, reached):
-            return reached, fenced
-        if who & ~writers and op is Op.BARRIER_WAIT:
-            return None, fenced  # it may be told so by another barrier
-    return None, fenced
-
-
-def _writers(init: Reached, reach: ReachMap) -> int:
-    """Return the threads that may execute an init."""
-    operation = init.operation
-    if operation.op is Op.MBARRIER_INIT:
-        return init.participants.possible
-    barriers = _barriers_of(init, reach)
-    if not barriers:
-        return 0
-    barrier = operation.receiver or operation.created
-    leader = barrier.argument(3, "leader") if barrier is not None else None
-    if leader is not None:
-        condition = reach.condition(leader)
-        return init.participants.possible & (condition.yes | condition.maybe)
-    return init.participants.possible & reach.shape.thread_zeros
-
-
-def _barriers_of(init: Reached, reach: ReachMap) -> frozenset[KernelObject]:
-    """Return the barriers that an operation initialises."""
-    operation = init.operation
-    if operation.op is Op.BARRIER_INIT and operation.receiver is not None:
-        return frozenset({operation.receiver})
-    made = operation.created
-    if made is None or made.kind is not ObjectKind.PIPELINE or made.argument(99, "full") is None:
-        return frozenset()
-    used = {barrier for r in reach.reached for barrier in _named(r.operation)}
-    return frozenset(b for b in used if b.span == made.span and not b.class_name)
-
-
-def _uses(init: Reached, reached: Reached) -> bool:
-    """Tell whether an operation uses what an init initialises."""
-    operation = reached.operation
-    if init.operation.op is Op.MBARRIER_INIT:
-        if operation.op not in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT):
-            return False
-        return bool(operation.arguments) and operation.arguments[0] == init.operation.arguments[0]
-    if operation.op not in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE):
-        return False
-    receiver, made = operation.receiver, init.operation.created
-    if receiver is None:
-        return False
-    if made is not None:
-        return receiver.span == made.span and not receiver.class_name
-    return receiver == init.operation.receiver
-
-
-def _named(operation: Operation) -> Iterator[KernelObject]:
-    if operation.receiver is not None and operation.receiver.kind in BARRIERS:
-        yield operation.receiver
-    for value in (*operation.arguments, *(value for _, value in operation.keywords)):
-        found = _barrier_in(value)
-        if found is not None:
-            yield found
-
-
-def _barrier_in(expr: Expr) -> KernelObject | None:
-    """Return the barrier of `full.ptr_to([stage])`, `full.buf.ptr_to(...)`."""
-    match expr:
-        case Call(callee=Member(base=base)) | Member(base=base):
-            return _barrier_in(base)
-        case Ref(target=target) if target.kind in BARRIERS:
-            return target
-    return None
-
-
-def _signalled_by_engines(reach: ReachMap) -> frozenset[KernelObject]:
-    """Return the barriers on which TMA or the tensor core arrives."""
-    found: set[KernelObject] = set()
-    for reached in reach.reached:
-        operation, copy = reached.operation, bulk_copy(reached.operation)
-        if copy is not None and copy.mbar is not None:
-            barrier = _barrier_in(copy.mbar)
-            found |= {barrier} if barrier is not None else set()
-        receiver = operation.receiver
-        commits = receiver is not None and receiver.kind is ObjectKind.TCGEN05_BARRIER
-        if operation.op is Op.BARRIER_ARRIVE and receiver is not None and commits:
-            found.add(receiver)
-    return frozenset(found)
-
-
 def _insert(view: KernelView, reach: ReachMap, init: Reached) -> Fix | None:
     """Write the fence below the last of the inits that stand together."""
     last = init
     for reached in to_the_end(reach, init):
-        if reached.operation.op in _MEETINGS or reached.guards != init.guards:
+        if reached.operation.op in MEETINGS or reached.guards != init.guards:
             break
         if reached.operation.op is Op.BARRIER_INIT:
             last = reached

@@ -36,6 +36,7 @@ _WRITEBACK = """
             {read}
 """
 _MEET = "T.cuda.warpgroup_sync(1)"
+_TILE_DONE = "acc_full.arrive(0)"
 _RING = """
     pool = T.SMEMPool()
     full = TMABar(pool, 2)
@@ -237,7 +238,9 @@ class StorageRace(Rule):
         .replace("load.advance()", f"{_PARTS['room']}\n                load.advance()"),
         # A function that may wait; a commit that is for the MMA of the turn before.
         "from kernels import room\n\n\n" + _ring(room="room(empty, load)"),
-        _ring(before="if k > 0:\n                    empty.arrive(mma.stage ^ 1)", after="pass"),
+        _ring(
+            before="if k > 0:\n                    empty.arrive(mma.stage ^ 1)", after="pass"
+        ).replace(_TILE_DONE, f"empty.arrive(mma.stage ^ 1)\n            {_TILE_DONE}"),
     )
 
     INVALID = (

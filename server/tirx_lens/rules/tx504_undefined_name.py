@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Bind, Block, Loop
-from tirx_lens.model.queries import blocks_of, under_undecided_host_branch
+from tirx_lens.model.queries import blocks_of
 from tirx_lens.model.span import Span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -23,6 +23,7 @@ _KNOWN = frozenset({*dir(builtins), "I", "R", "T", "Tx", "ir", "relax", "tir", "
 _DYNAMIC = re.compile(rb"import\s*\*|\b(?:globals|locals|vars|exec|eval|setattr|__dict__)\b")
 _IMPORTS_TVM = re.compile(rb"^\s*(?:import|from)\s+tvm", re.MULTILINE)
 _PROSE = re.compile(rb'""".*?"""|#[^\n]*', re.DOTALL)
+_MOST_NAMES = 50  # looked for in the whole text, each by itself
 _UNREAD_BINDINGS = (
     r"\bas\s+[^:\n]*\b{name}\b",
     r"\blambda\b[^:\n]*\b{name}\b",
@@ -203,16 +204,20 @@ def kernel(A: T.Buffer((64,), "float16")):
             return
         body = view.source.slice(kernel.span)
         said: set[str] = set()
+        asked: dict[str, bool] = {}
         for place in kernel.unbound:
             name = view.source.slice(place)
             if view.of_text(_breaks_off, place):
                 return  # the name is being typed
-            if name in said or name in _KNOWN or _is_elsewhere(view, name):
+            if name not in asked:
+                if len(asked) == _MOST_NAMES:
+                    return
+                asked[name] = not (
+                    name in _KNOWN or _is_elsewhere(view, name) or _is_bound_unread(body, name)
+                )
+            if name in said or not asked[name]:
                 continue
-            patterns = (pattern.format(name=re.escape(name)) for pattern in _UNREAD_BINDINGS)
-            if any(re.search(pattern, body) for pattern in patterns):
-                continue
-            if not under_undecided_host_branch(kernel.body, place):
+            if not view.outline.is_under_undecided_host_branch(place):
                 said.add(name)  # once a name: one line mends all of its uses
                 yield self._finding(view, name, place)
 
@@ -236,6 +241,12 @@ def _breaks_off(source: SourceText, name: Span) -> bool:
     """Tell whether a text ends with a name, in the middle of a line."""
     rest = source.data[name.end :]
     return not rest.strip() and not rest.endswith(b"\n")
+
+
+def _is_bound_unread(body: str, name: str) -> bool:
+    """Tell whether a kernel binds a name in a way that is not followed."""
+    patterns = (pattern.format(name=re.escape(name)) for pattern in _UNREAD_BINDINGS)
+    return any(re.search(pattern, body) for pattern in patterns)
 
 
 def _is_elsewhere(view: KernelView, name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Severity
-from tirx_lens.model.queries import under_undecided_host_branch
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import is_finished
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -277,8 +276,9 @@ print("built")
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Read both facts off the model."""
         kernel = view.kernel
-        for name in kernel.plain_functions:
-            if not under_undecided_host_branch(kernel.body, name):
+        # Where a line above is half-typed, it may be the decorator.
+        for name in kernel.plain_functions if not kernel.problems else ():
+            if not view.outline.is_under_undecided_host_branch(name):
                 message = (
                     f"`{view.source.slice(name)}` is a plain function inside the kernel "
                     f"`{kernel.name}`: TVM parses the kernel's body and stops here (Function must "

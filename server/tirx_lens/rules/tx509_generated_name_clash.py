@@ -309,7 +309,7 @@ def _stays(loop: Loop) -> bool:
     if not all(map(is_host, bounds)):
         return len(bounds) == 1
     known = [bound for bound in map(constant_int, bounds) if bound is not None]
-    return len(known) == len(bounds) and all(known[2:]) and len(range(*known)) > 1
+    return len(known) == len(bounds) and all(known[2:]) and bool(range(*known)[1:])
 
 
 def _needing(dtype: str, block: Block, start: int) -> Operation | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.expressions import ExpressionReader
 
 _COMMENT = re.compile(r"#\s*tirx-lens:\s*args\b(.*)")
+_MOST_CALLS = 100  # places that look like calls of one function; real files have a few
 _OPENING = re.compile(rb"\s*\(")
 _WORD_BEFORE = re.compile(rb"[\w.\x80-\xff]")
 _PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s]+)")
@@ -84,7 +85,14 @@ def called_arguments(
     """
     name = field_of(definition, "name")
     agreed: dict[str, Expr] = {}
-    for call in calls_of(name.text or b"", data, roots) if name is not None else ():
+    if name is None:
+        return agreed
+    for number, place in enumerate(_openings(name.text or b"", data, 0, None)):
+        if number == _MOST_CALLS:
+            return {key: Symbol(key) for key in names}
+        call = _call_at(place, roots)
+        if call is None:
+            continue
         arguments = reader.arguments(field_of(call, "arguments"))
         given = dict(zip(names, arguments.positional, strict=False))
         given.update(arguments.keywords)
@@ -98,15 +106,26 @@ def calls_of(
     name: bytes, data: bytes, roots: tuple[Node, ...], start: int = 0, end: int | None = None
 ) -> Iterator[Node]:
     """Yield the calls of a function by its plain name, in order, in a range of the text."""
+    for place in _openings(name, data, start, end):
+        call = _call_at(place, roots)
+        if call is not None:
+            yield call
+
+
+def _openings(name: bytes, data: bytes, start: int, end: int | None) -> Iterator[int]:
+    """Yield where a plain name stands with an opening parenthesis behind it."""
     place = data.find(name, start, end) if name else -1
     while place >= 0:
         after = place + len(name)
         if _OPENING.match(data, after) and not _WORD_BEFORE.match(data[max(0, place - 1) : place]):
-            node = node_at(roots, place, place + 1)
-            call = node.parent if node is not None else None
-            if call is not None and call.type == "call":
-                yield call
+            yield place
         place = data.find(name, after, end)
+
+
+def _call_at(place: int, roots: tuple[Node, ...]) -> Node | None:
+    node = node_at(roots, place, place + 1)
+    call = node.parent if node is not None else None
+    return call if call is not None and call.type == "call" else None
 
 
 def _is_decorated(node: Node | None) -> bool:

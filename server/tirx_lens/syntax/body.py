@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -19,6 +20,7 @@ from tirx_lens.model.expr import (
     Unknown,
     Variable,
     is_host,
+    parts_of,
 )
 from tirx_lens.model.kernel import (
     Bind,
@@ -55,6 +57,7 @@ _DEEPEST_BLOCK = 40
 _MOST_ALTERNATIVES = 64
 DAMAGED = "a syntax error: statements may belong elsewhere"
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
+_MOST_EVENTS = 2_000  # rules compare them in pairs; real kernels stay below 400
 _EXITS = {
     "return_statement": ExitKind.RETURN,
     "break_statement": ExitKind.BREAK,
@@ -83,6 +86,7 @@ class BodyReader:
         self._calling: list[int] = []
         self._depth = 0
         self._count = 0
+        self._is_cut_short = False
 
     @property
     def scope_ids(self) -> tuple[Id, ...]:
@@ -125,8 +129,9 @@ class BodyReader:
 
     def _read_statement(self, node: Node) -> None:
         self._count += 1
-        if self._count > _MOST_STATEMENTS:
-            if self._count == _MOST_STATEMENTS + 1:
+        if self._count > _MOST_STATEMENTS or self._at.events > _MOST_EVENTS:
+            if not self._is_cut_short:
+                self._is_cut_short = True
                 self._cut(node, "the kernel is too long once inlined")
             return
         before = len(self._at.statements)
@@ -326,7 +331,8 @@ class BodyReader:
             if isinstance(base, Path) and base.dotted == "T.let":
                 self._bound.append(text_of(left))
                 self._is_let = True
-                self._reader.scope.bind(text_of(left), value)  # it cannot be stored to
+                # It cannot be stored to.
+                self._reader.scope.bind(text_of(left), _taken(value, text_of(left), left))
                 return
             if right is None:
                 value = Variable(text_of(left), left.start_byte)
@@ -409,6 +415,19 @@ def _callee_path(expr: Expr) -> str:
         case Call(callee=Path(dotted=dotted)):
             return dotted
     return ""
+
+
+def _taken(value: Expr, name: str, target: Node) -> Expr:
+    """Return what a `T.let` holds of a value: of a pipeline state, where it stood then."""
+    if isinstance(value, Variable):
+        return replace(value, let_at=target.start_byte) if "." in value.name else value
+    return Variable(name, target.start_byte) if _reads_state(value) else value
+
+
+def _reads_state(value: Expr) -> bool:
+    if isinstance(value, Variable):
+        return "." in value.name
+    return any(map(_reads_state, parts_of(value)))
 
 
 def _is_meta(expr: Expr) -> bool:

@@ -110,7 +110,9 @@ def _host_call(name: str, given: tuple[Expr, ...]) -> Expr | None:
             values = range(*known)
         except (TypeError, ValueError):
             return None
-        return Sequence(tuple(map(Const, values))) if len(values) <= _LONGEST_RANGE else None
+        if values[_LONGEST_RANGE:]:  # it may have no length that Python could tell
+            return None
+        return Sequence(tuple(map(Const, values)))
     if name in ("min", "max", "T.min", "T.max") and len(known) == len(given) >= 2:
         return Const(min(known) if name.endswith("min") else max(known))
     if name in ("T.ceildiv", "tvm.ceildiv") and len(known) == len(given) == 2 and known[1]:

@@ -65,6 +65,7 @@ class KernelEffects:
         self.statement: Span | None = None
         self.target = ""
         self.stack: list[Span] = []
+        self.events = 0  # operations that threads wait, copy or compute by
         self._objects = ObjectTable()
         self._inline = inline
 
@@ -148,6 +149,7 @@ class KernelEffects:
         receiver: KernelObject | None = None,
         created: KernelObject | None = None,
     ) -> None:
+        self.events += op is not Op.OTHER
         self.statements.append(
             Operation(
                 op=op,

@@ -24,7 +24,7 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
-from tirx_lens.syntax.fold import fold, select, sequence
+from tirx_lens.syntax.fold import LONGEST_TEXT, bounded, fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
 from tirx_lens.syntax.precedence import mixed_chain
 from tirx_lens.syntax.scope import Table
@@ -100,7 +100,7 @@ class ExpressionReader:
             return Unknown("nested too deeply, or too much to read", span=span_of(node))
         self._depth += 1
         try:
-            return self._read(node)
+            return bounded(self._read(node))
         finally:
             self._depth -= 1
 
@@ -170,7 +170,9 @@ class ExpressionReader:
     def _joined(self, node: Node) -> Expr:
         parts = [self.read(child) for child in children_of(node)]
         if all(isinstance(part, Const) and isinstance(part.value, str) for part in parts):
-            return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
+            text = "".join(str(part.value) for part in parts if isinstance(part, Const))
+            if len(text) <= LONGEST_TEXT:
+                return Const(text)
         return Unknown("a string whose parts are not known", span=span_of(node))
 
     def _attribute(self, node: Node) -> Expr:

@@ -13,14 +13,13 @@ from tirx_lens.model.expr import (
     Select,
     Sequence,
     Unknown,
-    weight_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LARGEST = 1 << 64  # keeps `9 ** 9 ** 9` from stopping the editor
-_LONGEST_TEXT = 4096
+LARGEST = 1 << 64  # keeps `9 ** 9 ** 9` from stopping the editor
+LONGEST_TEXT = 4096
 _LONGEST_SEQUENCE = 1024
 _HEAVIEST = 400  # nodes of one expression; guards and indices of real kernels stay below 60
 
@@ -58,7 +57,8 @@ def compute(kind: Operator, left: object, right: object) -> object:
                 return None
         elif kind not in (Operator.EQUAL, Operator.NOT_EQUAL) and not numbers:
             return _joined(left, right) if kind is Operator.ADD else None
-        return _BINARY[kind](left, right)
+        result = _BINARY[kind](left, right)
+        return None if isinstance(result, int) and abs(result) > LARGEST else result
     except (ArithmeticError, TypeError, ValueError, KeyError):
         return None
 
@@ -76,22 +76,26 @@ def fold(kind: Operator, *operands: Expr) -> Expr:
             return sequence(tuple(item for one in sequences for item in one.items))
     if kind in (Operator.AND, Operator.OR):
         return _fold_logic(kind, operands)
-    return _bounded(Apply(kind, operands, weight=weight_of(operands)))
+    return _bounded(Apply(kind, operands))
 
 
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """Return the chosen side where the condition is constant."""
     if isinstance(condition, Const):
         return then if condition.value else otherwise
-    parts = (condition, then, otherwise)
-    return _bounded(Select(condition, then, otherwise, weight=weight_of(parts)))
+    return _bounded(Select(condition, then, otherwise))
 
 
 def sequence(items: tuple[Expr, ...]) -> Expr:
     """Make a tuple or list, unless it is longer than anything that tells about threads."""
     if len(items) > _LONGEST_SEQUENCE:
         return Unknown("a sequence that is too long")
-    return _bounded(Sequence(items, weight=weight_of(items)), _LONGEST_SEQUENCE * 4)
+    return bounded(Sequence(items))
+
+
+def bounded(expr: Expr) -> Expr:
+    """Give up on a value of any kind that is too large to be walked through again and again."""
+    return _bounded(expr, _LONGEST_SEQUENCE * 4)
 
 
 def _bounded(expr: Expr, heaviest: int = _HEAVIEST) -> Expr:
@@ -101,14 +105,15 @@ def _bounded(expr: Expr, heaviest: int = _HEAVIEST) -> Expr:
 
 def _power(left: object, right: object) -> object:
     if isinstance(left, int) and isinstance(right, int) and 0 <= right <= 64:
-        return left**right if abs(left) <= _LARGEST else None
+        result = left**right if abs(left) <= LARGEST else LARGEST + 1
+        return result if abs(result) <= LARGEST else None
     return None
 
 
 def _joined(left: object, right: object) -> object:
     if not (isinstance(left, str) and isinstance(right, str)):
         return None
-    return left + right if len(left) + len(right) <= _LONGEST_TEXT else None
+    return left + right if len(left) + len(right) <= LONGEST_TEXT else None
 
 
 def _fold_constants(kind: Operator, values: list[int | float | str | bool | None]) -> Const | None:
@@ -125,9 +130,7 @@ def _fold_constants(kind: Operator, values: list[int | float | str | bool | None
                 return Const(value)
         return Const(values[-1])
     result = compute(kind, values[0], values[1])
-    if isinstance(result, (bool, int, float, str)):
-        return None if isinstance(result, int) and abs(result) > _LARGEST else Const(result)
-    return None
+    return Const(result) if isinstance(result, (bool, int, float, str)) else None
 
 
 def _fold_logic(kind: Operator, operands: tuple[Expr, ...]) -> Expr:
@@ -144,4 +147,4 @@ def _fold_logic(kind: Operator, operands: tuple[Expr, ...]) -> Expr:
         return Const(not decides)
     if len(kept) == 1:
         return kept[0]
-    return _bounded(Apply(kind, tuple(kept), weight=weight_of(tuple(kept))))
+    return _bounded(Apply(kind, tuple(kept)))

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Unknown
+from tirx_lens.syntax.fold import LARGEST, LONGEST_TEXT
 from tirx_lens.syntax.tree import field_of, span_of, text_of
 
 if TYPE_CHECKING:
@@ -13,18 +14,23 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_LONGEST = 4096  # characters of a literal worth reading: instruction names and shapes are short
+_LONGEST = LONGEST_TEXT  # characters worth reading: instruction names and shapes are short
+_MOST_DIGITS = 24  # a number with more is larger than any that tells something
 
 
 def number(node: Node) -> Expr:
     """Read an integer or a float."""
-    text = text_of(node) if node.end_byte - node.start_byte <= _LONGEST else ""
+    if node.end_byte - node.start_byte > _LONGEST:
+        return Unknown("a number that is too long", span=span_of(node))
+    text = text_of(node)
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         return _decimal(text, node)
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return Unknown("a number Python would refuse", span=span_of(node))
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return Unknown("a number that is too large", span=span_of(node))
     if isinstance(value, (int, float)):
         return Const(value, span=span_of(node))
     return Unknown("a complex number", span=span_of(node))
@@ -32,10 +38,10 @@ def number(node: Node) -> Expr:
 
 def _decimal(text: str, node: Node) -> Expr:
     """Read what most numbers are, without asking Python's own parser."""
-    try:
-        return Const(int(text), span=span_of(node))
-    except ValueError:  # more digits than Python converts
-        return Unknown("a number Python would refuse", span=span_of(node))
+    value = int(text) if len(text) <= _MOST_DIGITS else LARGEST + 1
+    if value > LARGEST:
+        return Unknown("a number that is too large", span=span_of(node))
+    return Const(value, span=span_of(node))
 
 
 def string(node: Node, evaluate: Callable[[Node], Expr]) -> Expr:
@@ -56,6 +62,8 @@ def string(node: Node, evaluate: Callable[[Node], Expr]) -> Expr:
             if not (isinstance(value, Const) and plain):
                 return Unknown("an f-string whose fields are not known", span=span_of(node))
             parts.append(str(value.value))
+        if sum(map(len, parts)) > LONGEST_TEXT:
+            return Unknown("a string that is too long", span=span_of(node))
     return Const("".join(parts), span=span_of(node))
 
 

@@ -7,6 +7,7 @@ all functions below may be lost. So a text with errors is parsed definition by d
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -168,9 +169,9 @@ def _point(data: bytes, offset: int, row: int) -> tuple[int, int]:
 
 def node_at(roots: tuple[Node, ...], start: int, end: int) -> Node | None:
     """Return the smallest node that holds a range of the text."""
-    for root in roots:
-        if root.start_byte <= start and end <= root.end_byte:
-            return root.descendant_for_byte_range(start, end)
+    index = bisect_right(roots, start, key=lambda root: root.start_byte) - 1
+    if index >= 0 and end <= roots[index].end_byte:
+        return roots[index].descendant_for_byte_range(start, end)
     return None
 
 

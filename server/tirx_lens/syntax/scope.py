@@ -73,3 +73,6 @@ class Table(Expr):
 
     calls: bool
     names: Mapping[str, Expr]
+
+    def __post_init__(self) -> None:
+        self._weigh(*self.names.values())

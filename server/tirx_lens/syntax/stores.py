@@ -24,7 +24,8 @@ def stored_again(definition: Node) -> frozenset[str]:
     """Return the names that a function, or one inside it, stores to after their first binding."""
     own: list[str] = [parameter.name for parameter in parameters_of(definition)]
     inner: set[str] = set()
-    pending = _below(definition)
+    walrus = _has_walrus(definition)
+    pending = _below(definition, walrus)
     while pending:
         node = pending.pop()
         if node.type == "function_definition":
@@ -32,24 +33,29 @@ def stored_again(definition: Node) -> frozenset[str]:
             inner |= names - {parameter.name for parameter in parameters_of(node)}
             continue
         own += _targets(node)
-        pending += _below(node)
+        pending += _below(node, walrus)
     return frozenset(name for name, count in Counter(own).items() if count > 1 or name in inner)
 
 
 def names_stored_by(node: Node) -> set[str]:
     """Return the names that anything below a node stores to."""
     found: set[str] = set()
-    pending = _below(node)
+    walrus = _has_walrus(node)
+    pending = _below(node, walrus)
     while pending:
         below = pending.pop()
         found.update(_targets(below))
-        pending += _below(below)
+        pending += _below(below, walrus)
     return found
 
 
-def _below(node: Node) -> list[Node]:
+def _has_walrus(node: Node) -> bool:
+    return b":=" in (node.text or b"")
+
+
+def _below(node: Node, walrus: bool) -> list[Node]:
     """Return the children in which there may be stores: expressions only store by `:=`."""
-    if node.type in _PLAIN and b":=" not in (node.text or b""):
+    if node.type in _PLAIN and not walrus:
         return [child for child in node.children if child.type in _STORES]
     return node.named_children
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import is_host
 from tirx_lens.model.kernel import Branch, Op
-from tirx_lens.threads.contracts import CTA_BARRIER
+from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of
 from tirx_lens.threads.named import NAMED_BARRIERS
 from tirx_lens.threads.order import Order
 from tirx_lens.threads.reach import question
@@ -54,7 +54,9 @@ def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeti
     order, strangers = Order(reach), _strangers(reach, uses)
     for number in range(NAMED_BARRIERS):
         at = tuple(use for use in uses if use.come(number))
-        if number == CTA_BARRIER or any(use.count is None or use.count % WARP for use in at):
+        if number == CTA_BARRIER and _is_shared_by_the_cta(reach):
+            continue
+        if any(use.count is None or use.count % WARP for use in at):
             continue
         if any(_host_chooses(use.reached) for use in at):
             continue
@@ -62,6 +64,19 @@ def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeti
         for rank in range(reach.shape.ctas):
             _judge(reach, order, meeting, reach.shape.cta(rank), strangers, uses)
         yield meeting
+
+
+def _is_shared_by_the_cta(reach: ReachMap) -> bool:
+    """Tell whether barrier 0 is, or may be, used by all threads of the CTA besides.
+
+    That is what `cta_sync` does, and what the CTA-wide tile operations of TVM may do.
+    """
+    return any(
+        demand_of(reached.operation, reach.shape) is Demand.WHOLE_CTA
+        or reached.operation.op is Op.OPAQUE
+        or ".cta." in reached.operation.name
+        for reached in reach.reached
+    )
 
 
 def _host_chooses(reached: Reached) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Apply, Const, Id, Operator, constant_int
+from tirx_lens.model.expr import Apply, Const, Id, Operator, constant_int, parts_of
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.facts.handoffs import Handoff, parts_of, variables_in
+from tirx_lens.rules.facts.handoffs import Handoff, variables_in
 from tirx_lens.rules.facts.rates import more_often, rate_of
 from tirx_lens.threads.issuers import most_in_a_warp
 from tirx_lens.threads.participants import Participants, Pick

@@ -127,6 +127,37 @@ class FirstRound:
                 return [wait for wait in still if self._is_reached(wait.reached, still)]
             open_ |= further
 
+    def get_there_without(self, place: Reached, threads: int) -> int:
+        """Return who gets to a place in the first round whatever `threads` do, or never do.
+
+        Those are others, and all that they wait for on their way comes from others, too. A wait
+        that is not known to pass counts as one that blocks.
+        """
+        closed = [wait for wait in self.waits if wait.parity != 1]
+        while True:
+            open_ = {
+                id(signals.handoff)
+                for signals in self.signals
+                if signals.is_known
+                and signals.places
+                and not any(at.participants.possible & threads for at in signals.places)
+                and not any(self._may_wait(wait, at) for at in signals.places for wait in closed)
+            }
+            still = [wait for wait in closed if id(wait.handoff) not in open_]
+            if len(still) == len(closed):
+                break
+            closed = still
+        there = place.participants.possible & ~threads
+        for wait in closed:
+            if self.is_before(wait.reached, place):
+                there &= ~wait.reached.participants.possible
+        return there
+
+    def _may_wait(self, wait: Wait, place: Reached) -> bool:
+        """Tell whether a thread that gets to a place may have come by a wait."""
+        meets = wait.reached.participants.possible & place.participants.possible
+        return bool(meets) and self.is_before(wait.reached, place)
+
     def _is_reached(self, place: Reached, still: list[Wait]) -> bool:
         return not any(self.comes_first(wait.reached, place) for wait in still)
 

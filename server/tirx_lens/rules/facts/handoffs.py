@@ -7,17 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
-    Apply,
-    Call,
     Expr,
-    Item,
-    Member,
     Ref,
-    Select,
-    Sequence,
-    Slice,
     Variable,
     constant_int,
+    parts_of,
 )
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
@@ -74,16 +68,28 @@ class Handoffs:
     barriers: tuple[Handoff, ...]
     is_open: bool
     states: Mapping[tuple[str, int], KernelObject]
-    """The pipeline states, by name and place."""
+    """The pipeline states, by name and place, where that is one."""
     makers: Mapping[KernelObject, Placed]
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
 
     def state_of(self, variable: Variable) -> KernelObject | None:
-        """Return the pipeline state whose stage or phase a variable is."""
-        name = variable.name.rpartition(".")[0]
-        return self.states.get((name, variable.declared))
+        """Return the pipeline state whose stage or phase a variable is; None where it may be two.
+
+        A `T.inline` function that makes a state makes one in each of its calls.
+        """
+        return self.states.get(state_key(variable))
+
+
+def made_at(state: KernelObject) -> tuple[str, int]:
+    """Return the name of a pipeline state and the place where it is made."""
+    return state.name, state.span.start
+
+
+def state_key(variable: Variable) -> tuple[str, int]:
+    """Return the same of the state whose stage or phase a variable is."""
+    return variable.name.rpartition(".")[0], variable.declared
 
 
 def handoffs(view: KernelView) -> Handoffs:
@@ -119,9 +125,12 @@ def _handoffs(view: KernelView) -> Handoffs:
         if place.operation.receiver is not None:
             calls.setdefault(place.operation.receiver, []).append(place)
     states: dict[tuple[str, int], KernelObject] = {}
+    twice: set[tuple[str, int]] = set()  # in a function that is called from two places
     for made in makers:
         if made.kind is ObjectKind.PIPELINE_STATE:
-            states.setdefault((made.name, made.span.start), made)
+            twice |= {made_at(made)} & states.keys()
+            states.setdefault(made_at(made), made)
+    states = {key: made for key, made in states.items() if key not in twice}
     barriers, is_open = tuple(found.values()), opaque or taken
     return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
 
@@ -182,21 +191,3 @@ def variables_in(expr: Expr) -> Iterator[Variable]:
         yield expr
     for part in parts_of(expr):
         yield from variables_in(part)
-
-
-def parts_of(expr: Expr) -> tuple[Expr, ...]:
-    """Return the expressions directly inside an expression."""
-    match expr:
-        case Apply(operands=parts) | Sequence(items=parts):
-            return parts
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-        case Item(base=base, index=index):
-            return (base, index)
-        case Slice(start=start, stop=stop, step=step):
-            return tuple(part for part in (start, stop, step) if part is not None)
-        case Member(base=base):
-            return (base,)
-        case Call(callee=callee, arguments=arguments, keywords=keywords):
-            return (callee, *arguments, *(value for _, value in keywords))
-    return ()

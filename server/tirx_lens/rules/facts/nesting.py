@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.kernel import Block
 
+_MOST_TURNS = 1 << 48  # nothing is known of a loop that no GPU would ever finish
 _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
 
 
@@ -90,7 +91,8 @@ def turns(loop: Loop) -> range | None:
     known = [bound for bound in bounds if bound is not None]
     if not 1 <= len(known) == len(bounds) <= 2:
         return None
-    return range(*known)
+    values = range(*known)
+    return None if values[_MOST_TURNS:] else values
 
 
 def repeats(loop: Loop) -> bool:

@@ -32,7 +32,7 @@ def first_parity(
     phase before the first one counts as over. None where the text does not tell.
     """
     asked = place.operation.argument(1, "phase")
-    offset = _offset(handoff)
+    offset = phase_offset(handoff)
     if asked is None or offset is None or not place.operation.complete:
         return None
     state = state_asked(found, place)
@@ -64,7 +64,8 @@ def start_of_state(found: Handoffs, state: KernelObject) -> Expr | None:
     return inits[0].operation.argument(0, "phase")
 
 
-def _offset(handoff: Handoff) -> int | None:
+def phase_offset(handoff: Handoff) -> int | None:
+    """Return what a barrier's phases are turned by; None when the text does not say."""
     given: Expr | None
     if handoff.pipeline is None:
         given = handoff.barrier.argument(2, "phase_offset")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Id, IdKind
+from tirx_lens.model.expr import Id, IdKind, parts_of
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.facts.course import apart, is_whole, next_round, surely_overlap, written_by
 from tirx_lens.rules.facts.engine_reads import engine_reads, is_written_by_threads, last_write
-from tirx_lens.rules.facts.handoffs import handoffs, parts_of, variables_in
+from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.nesting import repeats
 from tirx_lens.rules.facts.ordering import MEETINGS, is_open, may_order, undecided
 from tirx_lens.threads.participants import Pick

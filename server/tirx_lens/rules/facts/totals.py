@@ -39,7 +39,7 @@ def total_of(places: Iterable[Reached], reach: ReachMap) -> Total | None:
             if isinstance(turn, int):
                 times = _product(times, {(): turn})
                 continue
-            bound = _length(turn)
+            bound = length_of(turn)
             if bound is not None:
                 times = _product(times, bound)
             elif isinstance(turn, Call) and isinstance(turn.callee, Path):
@@ -62,8 +62,8 @@ def difference(one: Polynomial, other: Polynomial) -> Polynomial:
     return _without_zeros(result)
 
 
-def _length(control: Expr) -> Polynomial | None:
-    """Return how many turns a counting loop has."""
+def length_of(control: Expr) -> Polynomial | None:
+    """Return how many turns a counting loop has, as a polynomial; None for other loops."""
     if not isinstance(control, Call) or control.keywords:
         return None
     if not isinstance(control.callee, Path) or control.callee.dotted not in _COUNTING:

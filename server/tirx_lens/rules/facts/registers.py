@@ -1,0 +1,160 @@
+"""What one thread holds while it is followed: scope ids, loop variables, pipeline states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import (
+    Apply,
+    Const,
+    Id,
+    Operator,
+    Select,
+    Variable,
+    constant_int,
+)
+from tirx_lens.model.kernel import Op
+from tirx_lens.rules.facts.handoffs import made_at, state_key
+
+if TYPE_CHECKING:
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import ReachMap
+
+
+@dataclass(slots=True)
+class StateRegisters:
+    """A pipeline state of one thread; None for what is not known."""
+
+    depth: int | None
+    stage: int | None
+    phase: int | None
+    moved_by: Operation | None = None
+
+
+@dataclass(slots=True)
+class Shared:
+    """What is the same for all threads that are followed.
+
+    `parted` are the scope ids by which threads are told apart, each with the operation (by
+    identity) that is given it: elsewhere threads that go together may differ in it. `keys` are the
+    states of variables, by the identity of the expression.
+    """
+
+    reach: ReachMap
+    parted: set[tuple[int, Id]] = field(default_factory=set)
+    keys: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Registers:
+    """The registers of the thread `number` of the cluster; `at` is what it executes now.
+
+    `counters` are the loop variables, by the place where each is bound.
+    """
+
+    shared: Shared
+    number: int
+    at: Operation | None = None
+    ids: dict[tuple[int, int], int | None] = field(default_factory=dict)
+    counters: dict[int, int] = field(default_factory=dict)
+    states: dict[tuple[str, int], StateRegisters] = field(default_factory=dict)
+
+    def move(self, state: KernelObject, operation: Operation) -> None:
+        """Make a state, initialise it or advance it, as an operation says."""
+        if operation.created is not None:
+            start = state.argument(1, "phase")
+            phase = self.value(start) if start is not None else None
+            depth = constant_int(state.argument(0, "depth"))
+            stage = 0 if phase is not None else None
+            self.states[made_at(state)] = StateRegisters(depth, stage, phase)
+            return
+        held = self.states.get(made_at(state))
+        if held is None:
+            return
+        held.moved_by = operation
+        if operation.op is Op.STATE_ADVANCE:
+            if held.depth is None or held.stage is None or held.phase is None:
+                held.stage = held.phase = None
+                return
+            held.stage += 1
+            if held.stage >= held.depth:
+                held.stage, held.phase = 0, held.phase ^ 1
+        elif operation.name == "init":
+            given = operation.argument(0, "phase")
+            held.phase = self.value(given) if given is not None else None
+            held.stage = 0
+        else:
+            held.stage = held.phase = None
+
+    def lose(self, state: KernelObject) -> None:
+        """Forget where a state stands."""
+        depth = constant_int(state.argument(0, "depth"))
+        self.states[made_at(state)] = StateRegisters(depth, None, None)
+
+    def value(self, expr: Expr | None) -> int | None:
+        """Return what an expression is for a thread at this moment."""
+        match expr:
+            case Const(value=value):
+                return int(value) if isinstance(value, int) else None
+            case Variable():
+                if expr.declared in self.counters:
+                    return self.counters[expr.declared]
+                key = self.shared.keys.get(id(expr))
+                if key is None:
+                    key = self.shared.keys[id(expr)] = state_key(expr)
+                held = self.states.get(key)
+                if held is None or self._is_stale(expr, held):
+                    return None
+                return held.phase if expr.name.endswith(".phase") else held.stage
+            case Id():
+                here = (id(self.at), id(expr))
+                if here not in self.ids:
+                    self.ids[here] = self._id(expr)
+                return self.ids[here]
+            case Select(condition=condition, then=then, otherwise=otherwise):
+                chosen = self.value(condition)
+                if chosen is None:
+                    return None
+                return self.value(then if chosen else otherwise)
+            case Apply(operator=Operator.NOT, operands=(operand,)):
+                value = self.value(operand)
+                return None if value is None else int(not value)
+            case Apply(operator=Operator.AND | Operator.OR as operator, operands=operands):
+                values = [self.value(operand) for operand in operands]
+                decides = operator is Operator.OR
+                if any(value is not None and bool(value) is decides for value in values):
+                    return int(decides)
+                return None if None in values else int(not decides)
+            case Apply(operator=operator, operands=(left, right)):
+                one, other = self.value(left), self.value(right)
+                if one is None or other is None:
+                    return None
+                computed = self.shared.reach.compute(operator, one, other)
+                return int(computed) if isinstance(computed, int) else None
+        return None
+
+    def _is_stale(self, taken: Variable, held: StateRegisters) -> bool:
+        """Tell whether a state may have moved since a `T.let` took a value of it."""
+        if taken.let_at is None or held.moved_by is None:
+            return False
+        if self.at is None or self.at.stack or held.moved_by.stack:
+            return True
+        return taken.let_at < held.moved_by.span.start < self.at.span.start
+
+    def _id(self, scope_id: Id) -> int | None:
+        """Return a scope id of a thread, if the group is parted by it where it is."""
+        parted = (id(self.at), scope_id) in self.shared.parted
+        for value in range(extent_of(scope_id)) if parted else ():
+            asked = Apply(Operator.EQUAL, (scope_id, Const(value)))
+            if self.shared.reach.condition(asked).yes >> self.number & 1:
+                return value
+        return None
+
+
+def extent_of(scope_id: Id) -> int:
+    """Return how many values a scope id has; 0 when the text does not say."""
+    known = scope_id.extents[scope_id.component : scope_id.component + 1]
+    return (constant_int(known[0]) or 0) if known else 0

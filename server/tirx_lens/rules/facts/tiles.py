@@ -1,0 +1,168 @@
+"""Loops over the tiles of a scheduler: who walks, and where the scheduler moves on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.expr import Call, Member, Ref, parts_of
+from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
+from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.facts.nesting import turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.expr import Expr
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
+    from tirx_lens.threads.reach import Guard, Reached, ReachMap
+
+_COPIES = (Op.COPY, Op.COPY_ASYNC)
+
+
+@dataclass(slots=True)
+class Walk:
+    """A loop over a scheduler's tiles, who enters it, and where the scheduler is moved in it."""
+
+    loop: Loop
+    scheduler: KernelObject
+    entered: Reached
+    steps: list[Reached] = field(default_factory=list)
+    opaque: bool = False
+
+    @property
+    def steps_in_a_turn(self) -> int | None:
+        """How often each thread of the loop moves on in one turn; None where that is not known."""
+        total = 0
+        for step in self.steps:
+            alike = step.participants.typical == self.entered.participants.typical
+            if step.operation.name != "next_tile" or not alike:
+                return None
+            times = 1
+            around = [guard.branch for guard in step.guards]
+            for part in around[next(n for n, p in enumerate(around) if p is self.loop) + 1 :]:
+                values = turns(part) if isinstance(part, Loop) else None
+                if values is None:
+                    return None
+                times *= len(values)
+            total += times
+        return total
+
+
+def walks_of(reach: ReachMap) -> list[Walk]:
+    """Return the loops over tiles, in program order."""
+    tested: dict[KernelObject, Reached] = {}
+    walks: dict[int, Walk] = {}
+    for reached in reach.reached:
+        operation = reached.operation
+        for loop in reached.loops:
+            scheduler = scheduler_of(loop)
+            entered = tested.get(scheduler) if scheduler is not None else None
+            if scheduler is None or entered is None:
+                continue
+            walk = walks.setdefault(id(loop), Walk(loop, scheduler, entered))
+            if operation.op is Op.OPAQUE:
+                walk.opaque = True
+            elif operation.receiver == scheduler and operation.name != "valid":
+                walk.steps.append(reached)
+        if operation.receiver is not None and operation.name == "valid":
+            tested[operation.receiver] = reached
+    return list(walks.values())
+
+
+def scheduler_of(loop: Loop) -> KernelObject | None:
+    """Return the scheduler over whose tiles a loop walks."""
+    if loop.kind is not LoopKind.WHILE:
+        return None
+    match loop.control:
+        case Call(callee=Member(base=Ref(target=target), name="valid")):
+            return target if target.kind is ObjectKind.SCHEDULER else None
+    return None
+
+
+def is_left(body: Block) -> bool:
+    """Tell whether a `break` or `return` may end the loop."""
+    for statement in body.statements:
+        if isinstance(statement, Exit) and statement.kind is not ExitKind.CONTINUE:
+            return True
+        if any(map(is_left, blocks_of(statement))):
+            return True
+    return False
+
+
+def uneven(walks: list[Walk], reach: ReachMap) -> Walk | None:
+    """Return the one walk that moves on more often in a turn than all others over its tiles do.
+
+    None where a role may be meant to take every second tile: where two or more do so, where the
+    scheduler is moved outside of the walks, or is set up more than once.
+    """
+    for scheduler in dict.fromkeys(walk.scheduler for walk in walks):
+        mine = [walk for walk in walks if walk.scheduler == scheduler]
+        used = [r for r in reach.reached if r.operation.receiver == scheduler]
+        inside = {id(step.operation) for walk in mine for step in walk.steps}
+        if any(r.operation.op is Op.NEXT_TILE and id(r.operation) not in inside for r in used):
+            continue
+        if sum(r.operation.name == "init" for r in used) > 1 or any(w.opaque for w in mine):
+            continue
+        steps = [walk.steps_in_a_turn for walk in mine]
+        odd = [walk for walk, number in zip(mine, steps, strict=True) if number != 1]
+        if None not in steps and len(odd) == 1 < len(mine) and odd[0].steps:
+            return odd[0]
+    return None
+
+
+def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | None:
+    """Return the first copy of a turn that goes by the tile, if all do so behind the step.
+
+    A value that was taken from the scheduler above the step counts as one taken in time, and so
+    does a copy behind a test of the scheduler.
+    """
+    if len(walk.steps) != 1 or walk.steps[0].loops[-1:] != (walk.loop,) or walk.opaque:
+        return None
+    inside = [r for r in reach.reached if any(loop is walk.loop for loop in r.loops)]
+    position = next(n for n, r in enumerate(inside) if r is walk.steps[0])
+    late: list[Reached] = []
+    for number, reached in enumerate(inside):
+        given = (*reached.operation.arguments, *(v for _, v in reached.operation.keywords))
+        places = [place for value in given for place in _positions(value, walk.scheduler)]
+        if not places:
+            continue
+        if number < position or not all(_is_now(p, reached, walk, source) for p in places):
+            return None
+        if any(_asks(guard, walk) for guard in reached.guards):
+            return None
+        if reached.operation.op in _COPIES:
+            late.append(reached)
+    return late[0] if late else None
+
+
+def _asks(guard: Guard, walk: Walk) -> bool:
+    condition = guard.branch.condition if isinstance(guard.branch, Branch) else None
+    return condition is not None and any(_names(condition, walk.scheduler))
+
+
+def _names(expr: Expr, scheduler: KernelObject) -> Iterator[bool]:
+    if isinstance(expr, Ref) and expr.target == scheduler:
+        yield True
+    for part in parts_of(expr):
+        yield from _names(part, scheduler)
+
+
+def _positions(expr: Expr, scheduler: KernelObject) -> Iterator[Span]:
+    """Yield where an expression reads a position from the scheduler."""
+    if isinstance(expr, Member) and isinstance(expr.base, Ref) and expr.base.target == scheduler:
+        yield expr.span
+        return
+    for part in parts_of(expr):
+        yield from _positions(part, scheduler)
+
+
+def _is_now(place: Span, reached: Reached, walk: Walk, source: SourceText) -> bool:
+    """Tell whether a position is read when the operation is executed: a `T.meta_var` is."""
+    if reached.operation.span.contains(place):
+        return True
+    start = source.data.rfind(b"\n", 0, place.start) + 1
+    above = not walk.loop.span.contains(place)
+    return above and b"meta_var" in source.data[start : place.start]

@@ -1,0 +1,60 @@
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+from tvm.backend.cuda.lang.pipeline import MBarrier, PipelineState, TCGen05Bar, TMABar
+from tvm.backend.cuda.lang.tile_scheduler import ClusterPersistentScheduler2D
+
+
+@T.prim_func
+def kernel(X: T.Buffer((4096,), "float16")):
+    T.device_entry()
+    bx = T.cta_id([4])
+    wg_id = T.warpgroup_id([2])
+    warp_id = T.warp_id_in_wg([4])
+    pool = T.SMEMPool()
+    full = TMABar(pool, 1)
+    empty = MBarrier(pool, 1)
+    stages = pool.alloc((1, 64), "float16")
+    pool.commit()
+    full.init(1)
+    empty.init(128)
+    T.ptx.fence.mbarrier_init.release.cluster()
+    T.cuda.cta_sync()
+    tiles = ClusterPersistentScheduler2D("tiles", 4, 4, num_clusters=4)  # four tiles each
+
+    @T.inline
+    def fill():
+        load = PipelineState(1, phase=1)
+        while tiles.valid():
+            empty.wait(0, load.phase)
+            full.arrive(0, 128)
+            Tx.copy_async(stages[0, :], X[0:64], dispatch="tma_auto", mbar=full.ptr_to([0]))
+            load.advance()
+            tiles.next_tile()
+
+    @T.inline
+    def drain():
+        read = PipelineState(1, phase=0)
+        while tiles.valid():
+            full.wait(0, read.phase)
+            Tx.wg.copy(X[0:128], stages[0, :])
+            empty.arrive(0)
+            read.advance()
+            tiles.next_tile()
+
+    tiles.init(bx)
+    if wg_id == 1:
+        if warp_id == 0:
+            if T.cuda.elect_sync():
+                fill()
+    else:
+        drain()
+    T.cuda.cta_sync()
+    if wg_id == 1:
+        if warp_id == 0:
+            if T.cuda.elect_sync():
+                fill()
+    else:
+        drain()
+
+
+print(kernel)
