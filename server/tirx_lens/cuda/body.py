@@ -198,7 +198,7 @@ def _leaves_first(block: Block) -> bool:
 def _negated(condition: Expr) -> Expr:
     if isinstance(condition, Apply) and condition.operator is Operator.NOT:
         return condition.operands[0]
-    return Apply(Operator.NOT, (condition,), weight=condition.weight + 1)
+    return Apply(Operator.NOT, (condition,))
 
 
 def _operation(

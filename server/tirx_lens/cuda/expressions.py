@@ -20,7 +20,6 @@ from tirx_lens.model.expr import (
     Path,
     Select,
     Unknown,
-    weight_of,
 )
 from tirx_lens.syntax.fold import compute
 
@@ -93,7 +92,7 @@ class CudaExpressions:
             case "conditional_expression":
                 parts = ("condition", "consequence", "alternative")
                 then = [self.read(node.child_by_field_name(part), scope) for part in parts]
-                return Select(*then, weight=weight_of(tuple(then)))
+                return Select(*then)
             case "subscript_expression":
                 base = node.child_by_field_name("argument")
                 indices = node.child_by_field_name("indices")
@@ -101,7 +100,7 @@ class CudaExpressions:
                 if base is not None and base.type == "identifier" and text_of(index) == "0":
                     return scope.of(text_of(base))
                 read = (self.read(base, scope), self.read(index, scope))
-                return Item(*read, weight=weight_of(read))
+                return Item(*read)
             case "pointer_expression" if text_of(node.child_by_field_name("operator")) == "&":
                 return self._address(node.child_by_field_name("argument"), scope)
             case "call_expression":
@@ -119,7 +118,7 @@ class CudaExpressions:
         if len(names) != 1 or indices is None or not indices.named_children:
             return Unknown("an address")
         index = self.read(indices.named_children[0], scope)
-        return Item(Path(names[0]), index, weight=index.weight + 2)
+        return Item(Path(names[0]), index)
 
     def _field(self, node: Node) -> Expr:
         base, member = node.child_by_field_name("argument"), node.child_by_field_name("field")
@@ -137,14 +136,14 @@ class CudaExpressions:
             value = compute(operator, left.value, right.value)
             if isinstance(value, (int, float)):
                 return Const(value)
-        return Apply(operator, (left, right), weight=weight_of((left, right)))
+        return Apply(operator, (left, right))
 
     def _unary(self, node: Node, scope: Scope) -> Expr:
         operator = _UNARY.get(text_of(node.child_by_field_name("operator")))
         operand = self.read(node.child_by_field_name("argument"), scope)
         if operator is None:
             return Unknown("an operator")
-        return Apply(operator, (operand,), weight=weight_of((operand,)))
+        return Apply(operator, (operand,))
 
     def _call(self, node: Node, scope: Scope) -> Expr:
         name = text_of(node.child_by_field_name("function"))
@@ -160,7 +159,7 @@ class CudaExpressions:
                 return self._launch.cta_in_cluster
             case Value.CLUSTER_ID | Value.CTA_ID:
                 return Id(IdKind.CLUSTER)
-        return Call(Path(f"T.cuda.{name}"), given, weight=weight_of(given))
+        return Call(Path(f"T.cuda.{name}"), given)
 
 
 _LOGIC = (Operator.AND, Operator.OR)
