@@ -18,11 +18,16 @@ LAYERS = {
     "threads": {"model"},
     "rules": {"model", "threads", "syntax"},
     "report": {"model", "rules"},
-    "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
+    "compile": {
+        "syntax",
+        "model",
+        "worker",
+        "workspace",
+    },  # the worker's wire types, never the other way
     "worker": set(),
 }
 PURE = ("model", "syntax", "threads", "rules")
-READ_SYNTAX = ("compile/builders.py", "compile/closure.py")
+READ_SYNTAX = ("compile/builders.py",)
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
 

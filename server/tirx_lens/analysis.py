@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.rules.engine import run_rules, settle
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.engine import Asked
+    from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
 
 
@@ -38,12 +39,22 @@ class Selection:
 class Analysis:
     """What one text gave.
 
-    `failures` are the parts that broke and why: a rule by its code, a layer by its name.
+    `failures` are the parts that broke and why: a rule by its code, a layer by its name. `imported`
+    are the files of the modules that it depends on; `lacks_modules` says that some it asked for are
+    none of the workspace, or not yet.
     """
 
     source: SourceText
     findings: tuple[Finding, ...] = ()
     failures: tuple[tuple[str, str], ...] = field(default=())
+    imported: frozenset[str] = frozenset()
+    lacks_modules: bool = False
+
+    def depending_on(self, asked: Iterable[Answered]) -> Analysis:
+        """Return the analysis with what its modules were asked."""
+        answers = [one.answer for one in asked]
+        found = frozenset(answer.path for answer in answers if answer is not None)
+        return replace(self, imported=found, lacks_modules=None in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +69,30 @@ class Checked:
     asked: tuple[Asked, ...] = ()
 
 
-def analyse(source: SourceText, selection: Selection | None = None) -> Analysis:
+def analyse(
+    source: SourceText, selection: Selection | None = None, library: Library | None = None
+) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
+
+    `library` has the modules that it imports; without one they stay unknown.
 
     Never raises for any text: what could not be read gives no finding, and what broke on the way is
     among the failures.
     """
     try:
-        kernels = read_kernels(source).kernels
+        kernels = read_kernels(source, library).kernels
     except Exception as error:
         return unreadable(source, error)
-    return conclude(source, [check_kernels(source, kernels, selection or Selection())])
+    joined = library.joined(source) if library is not None else source
+    analysis = conclude(source, [check_kernels(joined, kernels, selection or Selection())])
+    return analysis.depending_on(library.asked) if library is not None else analysis
 
 
 def check_kernels(source: SourceText, kernels: Iterable[Kernel], selection: Selection) -> Checked:
-    """Follow the threads through kernels and run the rules that `selection` admits on them."""
+    """Follow the threads through kernels and run the rules that `selection` admits on them.
+
+    `source` is the text joined with those that it imports: `Library.joined`.
+    """
     failures: list[tuple[str, str]] = []
     placed: list[tuple[Kernel, ReachMap | None]] = []
     for kernel in kernels:

@@ -133,3 +133,19 @@ def test_rules_explains_and_lists(folder: Path) -> None:
     assert "TX201  alloc-after-commit" in tirx_lens("rules", cwd=folder).stdout
     assert tirx_lens("rules", "tx102", cwd=folder).stdout.startswith("# cta-sync-divergent (TX102)")
     assert tirx_lens("rules", "TX999", cwd=folder).returncode == 2
+
+
+def test_a_finding_in_an_imported_helper_stands_at_the_call(folder: Path) -> None:
+    helper = "from tvm.script import tirx as T\n\n\n@T.inline\ndef sync():\n    T.cuda.cta_sync()\n"
+    (folder / "helpers.py").write_text(helper, "utf-8")
+    text = "from helpers import sync\n" + in_kernel("if wg_id == 0:\n    sync()\n")
+    (folder / "user.py").write_text(text, "utf-8")
+    done = tirx_lens("check", "--fix", "--output-format", "json", "user.py", cwd=folder)
+    (found,) = json.loads(done.stdout)
+    row = text.splitlines().index("        sync()") + 1
+    assert (found["filename"], found["location"]) == ("user.py", {"row": row, "column": 9})
+    assert found["fix"] is None
+    first = found["related"][0]
+    assert first["filename"] == str(folder / "helpers.py")
+    assert first["location"] == {"row": 6, "column": 5}
+    assert (folder / "helpers.py").read_text("utf-8") == helper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from tirx_lens.report.checked import CheckedFile
 from tirx_lens.report.concise import concise, summary
 from tirx_lens.report.json import as_json
 from tirx_lens.rules.registry import RULES
+from tirx_lens.syntax.read import open_library
+from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
     import argparse
@@ -63,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"tirx-lens: no rule has a code that begins with {unknown[0]}", file=sys.stderr)
         return FAILED
     checked: list[CheckedFile] = []
+    cache = SourceCache()
     failed = False
     fixed = 0
     for found in find_files(arguments.paths or [Path()], tuple(arguments.exclude)):
@@ -72,15 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"tirx-lens: {problem.path}: {problem.reason}", file=sys.stderr)  # type: ignore[union-attr]
             failed = True
             continue
+        library = open_library(WorkspaceModules(found, cache), str(absolute(found)))
         if arguments.fix:
-            outcome = apply_safe_fixes(
-                source, lambda s: analyse(s, selection), unsafe=arguments.unsafe_fixes
-            )
+            again = partial(analyse, selection=selection, library=library)
+            outcome = apply_safe_fixes(source, again, unsafe=arguments.unsafe_fixes)
             if outcome.applied:
                 fixed += outcome.applied
                 failed |= not _write(found, outcome.text)
                 source = type(source)(outcome.text)
-        analysis = analyse(source, selection)
+        analysis = analyse(source, selection, library)
         for code, reason in analysis.failures:
             print(f"tirx-lens: {found}: rule {code} failed: {reason}", file=sys.stderr)
             failed = True

@@ -153,11 +153,15 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """The body of a `T.inline` function at a call site; its `return` does not leave the kernel."""
+    """The body of a `T.inline` function at a call site; its `return` does not leave the kernel.
+
+    `span` is the statement that the call stands in, `call` the call itself.
+    """
 
     name: str
     body: Block
     span: Span
+    call: Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from tirx_lens.rules.urls import rule_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tirx_lens.model.finding import Finding, Fix
+    from tirx_lens.model.finding import Finding, Fix, Related
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
     from tirx_lens.report.checked import CheckedFile
@@ -40,7 +40,7 @@ def _finding(file: CheckedFile, finding: Finding) -> dict[str, object]:
         "fix": _fix(source, finding.fix) if finding.fix is not None else None,
         "url": rule_url(finding.code, finding.name),
         "related": [
-            {"message": related.message, "filename": str(file.path), **_range(source, related.span)}
+            {"message": related.message, **_related_place(file, related)}
             for related in finding.related
         ],
     }
@@ -52,6 +52,12 @@ def _fix(source: SourceText, fix: Fix) -> dict[str, object]:
         "message": fix.message,
         "edits": [{"content": edit.text, **_range(source, edit.span)} for edit in fix.edits],
     }
+
+
+def _related_place(file: CheckedFile, related: Related) -> dict[str, object]:
+    if related.module is None:
+        return {"filename": str(file.path), **_range(file.source, related.span)}
+    return {"filename": related.module.path, **_range(related.module.source, related.span)}
 
 
 def _range(source: SourceText, span: Span) -> dict[str, object]:

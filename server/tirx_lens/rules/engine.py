@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tirx_lens.rules.placing import placed_in_text
 from tirx_lens.rules.rule import KernelView
 
 if TYPE_CHECKING:
@@ -49,18 +50,20 @@ def run_rules(
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
 ) -> Ran:
-    """Run `rules` on `kernels`."""
+    """Run `rules` on `kernels`. `source` is the text joined with those that it imports."""
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
         view = KernelView(source, kernel, reach)
+        found: list[Finding] = []
         for rule in rules:
             try:
-                findings.extend(rule().check(view))  # what came before it broke stays
+                found.extend(rule().check(view))  # what came before it broke stays
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 failures.append(RuleFailure(rule.code, kernel.name, reason))
+        findings += placed_in_text(source, kernel, found)
         asked += [Asked(*key, answer) for key, answer in view.asked.items()]
     return Ran(tuple(findings), tuple(failures), tuple(asked))
 
@@ -69,11 +72,12 @@ def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by place, each once, with the lines of `source` in their messages.
 
     The body of a `T.inline` function is met once for each call: what is wrong with it in the same
-    words at the same place is one finding.
+    words at the same place is one finding. One of another text is as many as it has calls here.
     """
-    once: dict[tuple[str, int, int, str], Finding] = {}
+    once: dict[tuple[object, ...], Finding] = {}
     for unsettled in findings:
         finding = unsettled.with_lines(source)
-        key = (finding.code, finding.span.start, finding.span.end, finding.message)
+        elsewhere = [(one.module, one.span) for one in finding.related[:1] if one.module]
+        key = (finding.code, finding.span, finding.message, *elsewhere)
         once.setdefault(key, finding)
     return sorted(once.values(), key=lambda found: (found.span.start, found.code))

@@ -40,7 +40,7 @@ from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.scope import Function, Scope
 from tirx_lens.syntax.signature import bind_arguments
 from tirx_lens.syntax.stores import names_stored_by, stored_again
-from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ class BodyReader:
     def kernel(self, definition: Node) -> Block:
         """Read the body of a kernel."""
         if is_damaged(definition):
-            self._cut(definition, DAMAGED)
+            self._cut(self._span(definition), DAMAGED)
         return self.block(field_of(definition, "body"), scoped=False)
 
     def block(self, node: Node | None, *, scoped: bool = True) -> Block:
@@ -117,20 +117,23 @@ class BodyReader:
 
     def _may_descend(self, node: Node) -> bool:
         if self._depth >= _DEEPEST_BLOCK:
-            self._cut(node, "blocks are nested too deeply")
+            self._cut(self._span(node), "blocks are nested too deeply")
         return self._depth < _DEEPEST_BLOCK
 
-    def _cut(self, node: Node, reason: str) -> None:
-        self.problems.append(Problem(span_of(node), reason, cuts=True))
+    def _span(self, node: Node) -> Span:
+        return self._reader.span(node)
+
+    def _cut(self, where: Span, reason: str) -> None:
+        self.problems.append(Problem(where, reason, cuts=True))
 
     def _read_statement(self, node: Node) -> None:
         self._count += 1
         if self._count > _MOST_STATEMENTS:
             if self._count == _MOST_STATEMENTS + 1:
-                self._cut(node, "the kernel is too long once inlined")
+                self._cut(self._span(node), "the kernel is too long once inlined")
             return
         before = len(self._at.statements)
-        outer, self._at.statement = self._at.statement, span_of(node)
+        outer, self._at.statement = self._at.statement, self._span(node)
         match node.type:
             case "expression_statement" | "return_statement" if node.has_error:
                 self._half_typed(node)
@@ -147,23 +150,23 @@ class BodyReader:
             case "expression_statement":
                 self._expression(node)
             case "return_statement" | "break_statement" | "continue_statement":
-                self._at.statements.append(Exit(_EXITS[node.type], span_of(node)))
+                self._at.statements.append(Exit(_EXITS[node.type], self._span(node)))
             case "ERROR":
                 self._half_typed(node)
             case "assert_statement":
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
         if self._bound:
-            self._at.statements.append(Bind(tuple(self._bound), span_of(node), self._is_let))
+            self._at.statements.append(Bind(tuple(self._bound), self._span(node), self._is_let))
             self._bound, self._is_let = [], False
         elif len(self._at.statements) == before:
-            self._at.statements.append(Other(span_of(node)))
+            self._at.statements.append(Other(self._span(node)))
         self._at.statement = outer
 
     def _half_typed(self, node: Node) -> None:
         """Take a line with a syntax error for a call of anything, and its names for unknown."""
-        self.problems.append(Problem(span_of(node), "syntax error"))
-        self._at.note_opaque("half-typed", span_of(node))
+        self.problems.append(Problem(self._span(node), "syntax error"))
+        self._at.note_opaque("half-typed", self._span(node))
         for name in sorted(names_stored_by(node)):
             self._bound.append(name)
             self._reader.scope.bind(name, Unknown("half-typed"))
@@ -171,7 +174,7 @@ class BodyReader:
     def _if(self, node: Node) -> None:
         clauses = node.children_by_field_name("alternative")
         if len(clauses) > _MOST_ALTERNATIVES:
-            self._cut(clauses[0], "too many `elif` branches")
+            self._cut(self._span(clauses[0]), "too many `elif` branches")
         else:
             self._clauses([node, *clauses], host=False)
 
@@ -205,8 +208,8 @@ class BodyReader:
         self._at.statements = outer
         if of_host:
             self._merge(before, between)
-        where = span_of(condition_node) if condition_node is not None else span_of(first)
-        self._at.statements.append(Branch(condition, where, then, orelse, span_of(first)))
+        where = self._span(condition_node) if condition_node is not None else self._span(first)
+        self._at.statements.append(Branch(condition, where, then, orelse, self._span(first)))
 
     def _chosen(self, clause: Node, rest: list[Node], *, holds: bool) -> None:
         """Read the side that the host chose; it stays a block, as it stands in the source."""
@@ -217,7 +220,7 @@ class BodyReader:
             self._clauses(rest, host=True)
             chosen = Block(tuple(self._at.statements))
             self._at.statements = outer
-        self._at.statements.append(Block(chosen.statements, span_of(clause)))
+        self._at.statements.append(Block(chosen.statements, self._span(clause)))
 
     def _merge(self, before: dict[str, Expr], other: dict[str, Expr]) -> None:
         """Join the bindings of the two sides of a host branch: what differs is not known."""
@@ -232,8 +235,8 @@ class BodyReader:
         with self._inner_scope():
             variables = self._bind_loop_variables(field_of(node, "left"), control)
             body = self.block(field_of(node, "body"), scoped=False)
-        header = span_of(control_node) if control_node is not None else span_of(node)
-        loop = Loop(LoopKind.FOR, control, body, span_of(node), header, variables)
+        header = self._span(control_node) if control_node is not None else self._span(node)
+        loop = Loop(LoopKind.FOR, control, body, self._span(node), header, variables)
         self._at.statements.append(loop)
 
     def _loop_control(self, node: Node | None) -> Expr:
@@ -242,7 +245,7 @@ class BodyReader:
             callee = self._reader.read(field_of(node, "function"))
             if isinstance(callee, Path):
                 arguments = self._reader.arguments(field_of(node, "arguments"))
-                return Call(callee, arguments.positional, arguments.keywords, span=span_of(node))
+                return Call(callee, arguments.positional, arguments.keywords, span=self._span(node))
         return self._reader.read(node)
 
     def _bind_loop_variables(self, target: Node | None, control: Expr) -> tuple[Span, ...]:
@@ -252,16 +255,16 @@ class BodyReader:
         targets = [target] if target.type == "identifier" else children_of(target)
         variables = [variable for variable in targets if variable.type == "identifier"]
         for variable in variables:
-            value = Variable(text_of(variable), variable.start_byte, uniform=not bound)
+            value = Variable(text_of(variable), self._span(variable).start, uniform=not bound)
             self._reader.scope.bind(text_of(variable), value)
-        return tuple(span_of(variable) for variable in variables)
+        return tuple(self._span(variable) for variable in variables)
 
     def _while(self, node: Node) -> None:
         condition_node = field_of(node, "condition")
         condition = self._reader.read(condition_node)
         body = self.block(field_of(node, "body"))
-        header = span_of(condition_node) if condition_node is not None else span_of(node)
-        self._at.statements.append(Loop(LoopKind.WHILE, condition, body, span_of(node), header))
+        header = self._span(condition_node) if condition_node is not None else self._span(node)
+        self._at.statements.append(Loop(LoopKind.WHILE, condition, body, self._span(node), header))
 
     def _with(self, node: Node) -> None:
         items = [
@@ -279,13 +282,13 @@ class BodyReader:
             if isinstance(value, Ref) and value_node is not None:
                 guard = _role_guard(value.target)
                 if guard is not None:
-                    guards.append((guard, span_of(value_node)))
+                    guards.append((guard, self._span(value_node)))
             elif value_node is not None and (part := _part_of_scope(value)) is not None:
-                guards.append((part, span_of(value_node)))
+                guards.append((part, self._span(value_node)))
         body = self.block(field_of(node, "body"))
         for guard, where in reversed(guards):
-            body = Block((Branch(guard, where, body, Block(), span_of(node)),))
-        self._at.statements.append(Block(body.statements, span_of(node)))
+            body = Block((Branch(guard, where, body, Block(), self._span(node)),))
+        self._at.statements.append(Block(body.statements, self._span(node)))
 
     def _function(self, node: Node) -> None:
         definition = field_of(node, "definition") if node.type == "decorated_definition" else node
@@ -294,8 +297,8 @@ class BodyReader:
             return
         scope = self._reader.scope
         inline = self._is_inline(node, scope)
-        if definition is node:
-            self.plain_functions.append(span_of(name))
+        if definition is node and scope.text is None:
+            self.plain_functions.append(self._span(name))
         self._bound.append(text_of(name))
         scope.bind(text_of(name), Function(text_of(name), definition, scope, inline))
 
@@ -329,7 +332,7 @@ class BodyReader:
                 self._reader.scope.bind(text_of(left), value)  # it cannot be stored to
                 return
             if right is None:
-                value = Variable(text_of(left), left.start_byte)
+                value = Variable(text_of(left), self._span(left).start)
         self._bind(left, value)
 
     def _bind(self, target: Node, value: Expr) -> None:
@@ -337,7 +340,9 @@ class BodyReader:
             name = text_of(target)
             self._bound.append(name)
             if name in self._stored_again and not _is_meta(value):
-                value = Variable(name, 0)  # what it holds depends on when one asks
+                value = Variable(
+                    name, self._reader.scope.base
+                )  # what it holds depends on when one asks
             self._reader.scope.bind(name, value)
         elif target.type in ("pattern_list", "tuple_pattern", "list_pattern", "tuple"):
             parts = children_of(target)
@@ -350,22 +355,22 @@ class BodyReader:
         base = self._reader.read(field_of(target, "object"))
         name = field_of(target, "attribute")
         if isinstance(base, Ref) and name is not None:
-            self._at.store_member(base.target, text_of(name), span_of(target))
+            self._at.store_member(base.target, text_of(name), self._span(target))
 
     def _store(self, target: Node | None) -> None:
         if target is not None and target.type == "identifier":
             name = text_of(target)
             self._bound.append(name)
             if not isinstance(self._reader.scope.lookup(name), Variable):
-                self._reader.scope.bind(name, Variable(name, target.start_byte))
+                self._reader.scope.bind(name, Variable(name, self._span(target).start))
 
     def _inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
         self._count += 1
         if is_damaged(function.node):
-            self._cut(function.node, DAMAGED)
+            self._cut(span, DAMAGED)
         if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
-            self._cut(function.node, "the kernel is too long once inlined")
+            self._cut(span, "the kernel is too long once inlined")
             return Unknown("too much to read", span=span)
         if function.node.id in self._calling or len(self._at.stack) >= _DEEPEST_INLINE:
             self.problems.append(Problem(span, f"`{function.name}` calls itself"))
@@ -386,7 +391,7 @@ class BodyReader:
             self._stored_again = outer_stored
             self._calling.pop()
             self._at.stack.pop()
-        self._at.statements.append(Inlined(function.name, body, statement or span))
+        self._at.statements.append(Inlined(function.name, body, statement or span, span))
         return Unknown(f"`{function.name}` returns nothing", span=span)
 
     @contextmanager

@@ -24,12 +24,9 @@ from tirx_lens.syntax.names import LANG_CLASSES
 from tirx_lens.syntax.objects import ObjectTable
 from tirx_lens.syntax.opaque import is_opaque
 from tirx_lens.syntax.scope import Function
-from tirx_lens.syntax.tree import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
@@ -72,9 +69,8 @@ class KernelEffects:
         """Return a member of a typed object, if the model knows it."""
         return self._objects.member(target, name)
 
-    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+    def call(self, span: Span, callee: Expr, arguments: Arguments) -> Expr:
         """Note what a call does and return its value."""
-        span = span_of(node)
         match callee:
             case Function(inline=True):
                 return self._inline(callee, arguments, span)

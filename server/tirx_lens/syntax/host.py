@@ -29,12 +29,13 @@ from tirx_lens.syntax.arguments import called_arguments, commented_arguments
 from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
+from tirx_lens.syntax.imports import imports_of
 from tirx_lens.syntax.parameters import kernel_parameter
 from tirx_lens.syntax.reparse import is_of_module
-from tirx_lens.syntax.scope import Function, Scope, Table
+from tirx_lens.syntax.scope import Deferred, Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import stored_again
-from tirx_lens.syntax.tree import children_of, field_of, span_of, text_of
+from tirx_lens.syntax.tree import children_of, field_of, text_of
 from tirx_lens.syntax.usage import is_used
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
+    from tirx_lens.syntax.library import Library
 
 _KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
 _DEEPEST_CALL = 6
@@ -56,14 +59,27 @@ _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 class HostReader:
     """Reads the host code of one file and collects its kernels. Use once."""
 
-    def __init__(self, roots: tuple[Node, ...], data: bytes, unwanted: Container[int] = ()) -> None:
-        """`unwanted` are the starts of statements of the file whose kernels are left unread."""
+    def __init__(
+        self,
+        roots: tuple[Node, ...],
+        data: bytes,
+        unwanted: Container[int] = (),
+        *,
+        library: Library | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        """Read into `scope`, if it is given.
+
+        `unwanted` are the starts of statements of the file whose kernels are left unread. Without
+        `library` nothing is known of what the file imports.
+        """
         self._kernels: list[Kernel] = []
         self._unwanted = unwanted
         self._is_wanted = True
         self._roots = roots
         self._data = data
-        self._reader = ExpressionReader(Scope(host=True), self)
+        self._library = library
+        self._reader = ExpressionReader(scope or Scope(host=True), self)
         self._builder: str | None = None
         self._depth = 0
         self._nesting = 0
@@ -94,8 +110,7 @@ class HostReader:
     def _statement(self, node: Node) -> None:
         match node.type:
             case "import_statement" | "import_from_statement":
-                for name, path in names.imported(node):
-                    self._reader.scope.bind(name, path)
+                self._import(node)
             case "expression_statement":
                 for child in children_of(node):
                     self._expression(child)
@@ -111,6 +126,15 @@ class HostReader:
                     self._returned = self._value(parts[0]) if parts else Const(None)
             case _ if node.type in _LOOPS:
                 self._uncertain(node)
+
+    def _import(self, node: Node) -> None:
+        scope = self._reader.scope
+        for item in imports_of(node):
+            if self._library is not None:
+                for name, value in self._library.bindings(item, scope.text):
+                    scope.bind(name, value)
+            elif item.bound:
+                scope.bind(item.bound, names.path_of(item))
 
     def _expression(self, node: Node) -> None:
         if node.type == "assignment":
@@ -154,8 +178,13 @@ class HostReader:
         return value
 
     def _symbol(self, node: Node) -> Symbol:
-        line = node.start_point[0] + 1
-        return Symbol(f"{text_of(node)[:60]} (line {line})", span=span_of(node))
+        return Symbol(f"{text_of(node)[:60]} ({self._line(node)})", span=self._reader.span(node))
+
+    def _line(self, node: Node) -> str:
+        """Name the line of a node: values of two texts are not the same for having one number."""
+        text = self._reader.scope.text
+        line = f"line {node.start_point[0] + 1}"
+        return line if text is None else f"{line} of {text.module.path}"
 
     def _bind(self, target: Node, value: Expr) -> None:
         if target.type == "identifier":
@@ -188,16 +217,16 @@ class HostReader:
     def _uncertain(self, node: Node) -> None:
         """Read statements that may or may not run: the names they bind are symbols afterwards."""
         outer = self._reader.scope
-        self._reader.scope = Scope(parent=outer, host=True)
+        self._reader.scope = outer.inner(host=True)
         self._nested(node)
         bound = self._reader.scope.names
         self._reader.scope = outer
         for name, value in bound.items():
             current = outer.lookup(name)
-            if current is None and isinstance(value, (Function, Path)):
+            if current is None and isinstance(value, (Function, Path, Deferred)):
                 outer.bind(name, value)
             elif current != value:
-                outer.bind(name, Symbol(f"{name} (set at line {node.start_point[0] + 1})"))
+                outer.bind(name, Symbol(f"{name} (set at {self._line(node)})"))
 
     def _nested(self, node: Node) -> None:
         if node.type == "for_statement":
@@ -319,8 +348,8 @@ class HostReader:
         block = body.kernel(definition)
         return Kernel(
             name=text_of(name),
-            span=span_of(node),
-            name_span=span_of(name),
+            span=self._reader.span(node),
+            name_span=self._reader.span(name),
             body=block,
             scope_ids=body.scope_ids,
             builder=self._builder,
@@ -337,7 +366,7 @@ class HostReader:
         del target, name
         return None
 
-    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+    def call(self, span: Span, callee: Expr, arguments: Arguments) -> Expr:
         """Compute a call of a small function of this file; any other keeps its name."""
         if isinstance(callee, Table) and callee.calls and not arguments.positional:
             return Table(False, {**callee.names, **dict(arguments.keywords)})
@@ -345,7 +374,7 @@ class HostReader:
         within = self._depth < _DEEPEST_CALL and self._computed <= _MOST_CALLS
         if isinstance(callee, Function) and not callee.inline and within:
             return self._compute(callee, arguments)
-        return Call(callee, arguments.positional, arguments.keywords, span=span_of(node))
+        return Call(callee, arguments.positional, arguments.keywords, span=span)
 
     def _compute(self, function: Function, arguments: Arguments) -> Expr:
         body = field_of(function.node, "body")

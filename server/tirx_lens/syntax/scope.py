@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tree_sitter import Node
+
+    from tirx_lens.model.imported import ImportedText
 
 
 @dataclass
@@ -18,19 +20,27 @@ class Scope:
     """Names bound so far, with the enclosing scopes behind them. Filled in program order.
 
     `host` scopes belong to the Python around a kernel, the others to the kernel itself: a host
-    value is the same in every thread.
+    value is the same in every thread. `text` is the imported text that the code of the scope stands
+    in, None for the text being read; `base` is where places of it begin.
     """
 
     parent: Scope | None = None
     host: bool = False
     names: dict[str, Expr] = field(default_factory=dict)
+    text: ImportedText | None = None
+    base: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count places from where the text begins."""
+        self.base = self.text.base if self.text is not None else 0
 
     def lookup(self, name: str) -> Expr | None:
         """Return what `name` is bound to, the innermost binding first."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
-                return scope.names[name]
+                value = scope.names[name]
+                return value.value() if isinstance(value, Deferred) else value
             scope = scope.parent
         return None
 
@@ -40,7 +50,8 @@ class Scope:
 
     def inner(self, *, host: bool | None = None) -> Scope:
         """Return a new scope inside this one."""
-        return Scope(parent=self, host=self.host if host is None else host)
+        host = self.host if host is None else host
+        return Scope(parent=self, host=host, text=self.text)
 
     def chain(self) -> Iterator[Scope]:
         """Yield this scope and those around it, innermost first."""
@@ -52,7 +63,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Expr):
-    """A function of the file: a builder, a helper, or a `T.inline` whose body is a macro.
+    """A function of a text: a builder, a helper, or a `T.inline` whose body is a macro.
 
     `scope` is where it was defined; names are looked up in it when the function is called, so a
     name bound later in that scope is found, as in Python.
@@ -73,3 +84,23 @@ class Table(Expr):
 
     calls: bool
     names: Mapping[str, Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deferred(Expr):
+    """A name that an import binds; `value` finds out what it stands for.
+
+    A module is read when something in it is first asked for.
+    """
+
+    value: Callable[[], Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Module(Expr):
+    """A module of the workspace; `member` gives what a name in it stands for.
+
+    What is not known there is the dotted path of the name, as it is of modules from elsewhere.
+    """
+
+    member: Callable[[str], Expr]
