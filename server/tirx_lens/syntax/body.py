@@ -53,6 +53,19 @@ if TYPE_CHECKING:
 _DEEPEST_INLINE = 12
 _DEEPEST_BLOCK = 40
 _MOST_ALTERNATIVES = 64
+# Statements of Python for which TVM's parser raises: of such a kernel it says so itself.
+_REFUSED = frozenset(
+    {
+        "match_statement",
+        "try_statement",
+        "import_statement",
+        "import_from_statement",
+        "raise_statement",
+        "delete_statement",
+        "global_statement",
+        "class_definition",
+    }
+)
 DAMAGED = "a syntax error: statements may belong elsewhere"
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
 _EXITS = {
@@ -68,15 +81,18 @@ class BodyReader:
     def __init__(
         self,
         scope: Scope,
-        is_inline: Callable[[Node, Scope], bool],
+        function: Callable[[Node, Node, Scope], Function],
         stored_again: frozenset[str],
     ) -> None:
-        """`stored_again` are the kernel's names that are given more than one value."""
+        """Take `function`, which makes functions: of a definition, what it decorates, its scope.
+
+        `stored_again` are the kernel's names that are given more than one value.
+        """
         self.problems: list[Problem] = []
         self.plain_functions: list[Span] = []
         self._at = KernelEffects(self._inline)
         self._reader = ExpressionReader(scope, self._at)
-        self._is_inline = is_inline
+        self._make_function = function
         self._stored_again = stored_again
         self._bound: list[str] = []
         self._is_let = False
@@ -153,6 +169,8 @@ class BodyReader:
                 self._at.statements.append(Exit(_EXITS[node.type], self._span(node)))
             case "ERROR":
                 self._half_typed(node)
+            case _ if node.type in _REFUSED:
+                self._cut(self._span(node), "TVM's parser takes no such statement")
             case "assert_statement":
                 for child in children_of(node)[:1]:
                     self._reader.read(child)
@@ -232,6 +250,8 @@ class BodyReader:
     def _for(self, node: Node) -> None:
         control_node = field_of(node, "right")
         control = self._loop_control(control_node)
+        if isinstance(control, (Sequence, Const)):
+            self._cut(self._span(node), "TVM's parser loops over no Python values")
         with self._inner_scope():
             variables = self._bind_loop_variables(field_of(node, "left"), control)
             body = self.block(field_of(node, "body"), scoped=False)
@@ -252,10 +272,13 @@ class BodyReader:
         if target is None:
             return ()
         bound = "thread_binding" in _callee_path(control)
+        launched = self._at.bind_threads(control) if isinstance(control, Call) else None
         targets = [target] if target.type == "identifier" else children_of(target)
         variables = [variable for variable in targets if variable.type == "identifier"]
         for variable in variables:
-            value = Variable(text_of(variable), self._span(variable).start, uniform=not bound)
+            value: Expr = Variable(text_of(variable), self._span(variable).start, uniform=not bound)
+            if launched is not None and len(variables) == 1:
+                value = launched
             self._reader.scope.bind(text_of(variable), value)
         return tuple(self._span(variable) for variable in variables)
 
@@ -274,21 +297,40 @@ class BodyReader:
             for item in children_of(clause)
         ]
         guards: list[tuple[Expr, Span]] = []
+        entered: list[tuple[Node, Expr]] = []
         for item in items:
             value_node = field_of(item, "value")
+            alias = None
             if value_node is not None and value_node.type == "as_pattern":
+                alias = field_of(value_node, "alias")
                 value_node = next(iter(children_of(value_node)), None)
             value = self._reader.read(value_node)
+            entered += [(target, value) for target in children_of(alias)] if alias else []
             if isinstance(value, Ref) and value_node is not None:
                 guard = _role_guard(value.target)
                 if guard is not None:
                     guards.append((guard, self._span(value_node)))
             elif value_node is not None and (part := _part_of_scope(value)) is not None:
                 guards.append((part, self._span(value_node)))
-        body = self.block(field_of(node, "body"))
+        with self._inner_scope():
+            for target, value in entered:
+                self._enter(target, value)
+            body = self.block(field_of(node, "body"), scoped=False)
         for guard, where in reversed(guards):
             body = Block((Branch(guard, where, body, Block(), self._span(node)),))
         self._at.statements.append(Block(body.statements, self._span(node)))
+
+    def _enter(self, target: Node, value: Expr) -> None:
+        """Bind what `with ... as` names: an id that is launched is what it stands for."""
+        if target.type == "identifier":
+            name = text_of(target)
+            known = (
+                value if isinstance(value, (Id, Ref)) else Variable(name, self._span(target).start)
+            )
+            self._reader.scope.bind(name, known)
+        else:
+            for part in children_of(target):
+                self._enter(part, Unknown("part of what is entered"))
 
     def _function(self, node: Node) -> None:
         definition = field_of(node, "definition") if node.type == "decorated_definition" else node
@@ -296,11 +338,10 @@ class BodyReader:
         if definition is None or name is None:
             return
         scope = self._reader.scope
-        inline = self._is_inline(node, scope)
         if definition is node and scope.text is None:
             self.plain_functions.append(self._span(name))
         self._bound.append(text_of(name))
-        scope.bind(text_of(name), Function(text_of(name), definition, scope, inline))
+        scope.bind(text_of(name), self._make_function(node, definition, scope))
 
     def _expression(self, node: Node) -> None:
         for child in children_of(node):
@@ -377,7 +418,8 @@ class BodyReader:
             return Unknown("a recursive call", span=span)
         reader = self._reader
         caller, statement, target = reader.scope, self._at.statement, self._at.target
-        inner = function.scope.inner(host=False)
+        around = caller if function.is_late else function.scope
+        inner = Scope(parent=around, text=function.scope.text)
         bind_arguments(function, arguments, inner, reader)
         outer_stored = self._stored_again
         self._stored_again = outer_stored | stored_again(function.node)

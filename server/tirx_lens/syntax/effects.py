@@ -39,6 +39,12 @@ _BY_PARENT = {
     (IdKind.THREAD, "warpgroup"): IdKind.THREAD_IN_WARPGROUP,
     (IdKind.THREAD, "warp"): IdKind.LANE,
 }
+_AXES: dict[object, tuple[IdKind, int]] = {
+    "threadIdx.x": (IdKind.THREAD, 0),
+    "blockIdx.x": (IdKind.CTA, 0),
+    "blockIdx.y": (IdKind.CTA, 1),
+    "blockIdx.z": (IdKind.CTA, 2),
+}
 _BUFFER_FUNCTIONS = (
     "T.alloc_",
     "T.decl_buffer",
@@ -80,6 +86,8 @@ class KernelEffects:
                 return Unknown(f"a value that `{callee.name}` computes", span=span)
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
                 return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
+            case Path(dotted=("T.launch_thread" | "T.env_thread") as dotted):
+                return self._launch(arguments, span, opens=dotted == "T.launch_thread")
             case Path(dotted=dotted) if dotted.startswith("lang.") and dotted[5:] in LANG_CLASSES:
                 built = self._objects.construct(dotted[5:], self.target, span, arguments)
                 self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
@@ -117,6 +125,47 @@ class KernelEffects:
         """Note a store to a member: a pool whose `offset` is set is rewound."""
         if target.kind is ObjectKind.SMEM_POOL:
             self._emit(Op.POOL_MOVE, name, span, Arguments(), receiver=target)
+
+    def bind_threads(self, control: Call) -> Expr | None:
+        """Declare the threads that a `T.thread_binding` loop has a round for each of.
+
+        Return what its variable is; None where the loop is another, or begins elsewhere than at 0.
+        """
+        if control.callee != Path("T.thread_binding"):
+            return None
+        given = Arguments(control.arguments, control.keywords)
+        start, stop = given.get(0, "start"), given.get(1, "stop")
+        axis, extent = given.get(2, "thread"), stop if stop is not None else start
+        if stop is not None and not _is_none(stop) and start != Const(0):
+            axis = None
+        elif stop is None or _is_none(stop):
+            extent = start
+        return self._launched(axis, extent or Unknown("no extent"), control.span)
+
+    def _launch(self, arguments: Arguments, span: Span, *, opens: bool) -> Expr:
+        """Declare the threads of an axis of the launch, `threadIdx.x`; return a thread's number."""
+        axis, extent = arguments.get(0, "thread"), arguments.get(1, "extent")
+        if opens and isinstance(axis, Id):  # what `T.env_thread` gave
+            if extent is not None and axis.kind is IdKind.THREAD:
+                self.scope_ids.append(Id(axis.kind, (extent,), span=span))
+            return axis
+        if opens or not isinstance(axis, Const) or axis.value not in _AXES:
+            return self._launched(axis, extent or Unknown("no extent"), span)
+        kind, component = _AXES[axis.value]
+        return Id(kind, (), component, span=span)
+
+    def _launched(self, axis: Expr | None, extent: Expr, span: Span) -> Expr:
+        known = _AXES.get(axis.value) if isinstance(axis, Const) else None
+        if extent == Const(1) and known != (IdKind.THREAD, 0):
+            return Const(0)
+        if known is None:  # a second axis of threads: how they are numbered is not followed
+            several = Unknown("threads of several axes")
+            self.scope_ids.append(Id(IdKind.THREAD, (several,), span=span))
+            return Unknown("an axis of the launch", span=span)
+        launched = Id(known[0], (extent,), known[1], span=span)
+        if known[0] is IdKind.THREAD:
+            self.scope_ids.append(launched)
+        return launched
 
     def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
         parent = arguments.get(1, "parent")

@@ -31,11 +31,18 @@ from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.imports import imports_of
 from tirx_lens.syntax.parameters import kernel_parameter
+from tirx_lens.syntax.patterns import (
+    guard_of,
+    match_pattern,
+    names_bound_by,
+    pattern_of,
+    subject_of,
+)
 from tirx_lens.syntax.reparse import is_of_module
 from tirx_lens.syntax.scope import Deferred, Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
-from tirx_lens.syntax.stores import stored_again
-from tirx_lens.syntax.tree import children_of, field_of, text_of
+from tirx_lens.syntax.stores import names_stored_by, stored_again
+from tirx_lens.syntax.tree import children_of, field_of, text_of, walk
 from tirx_lens.syntax.usage import is_used
 
 if TYPE_CHECKING:
@@ -48,11 +55,15 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.calls import Arguments
     from tirx_lens.syntax.library import Library
 
+INLINE = frozenset({"T.inline", "T.macro"})
+"""What makes a function one whose body stands at its calls."""
+
 _KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
 _DEEPEST_CALL = 6
 _DEEPEST_BLOCK = 40
 _MOST_CALLS = 500  # of host functions computed for one builder, or for the code around them
-_LOOPS = ("for_statement", "while_statement", "try_statement", "match_statement", "with_statement")
+_LOOPS = ("for_statement", "while_statement", "try_statement")
+_TARGETS = frozenset({"as_pattern_target"})
 _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 
 
@@ -124,6 +135,10 @@ class HostReader:
                 if self._returned is None:
                     parts = children_of(node)
                     self._returned = self._value(parts[0]) if parts else Const(None)
+            case "match_statement":
+                self._match(node)
+            case "with_statement":
+                self._with(node)
             case _ if node.type in _LOOPS:
                 self._uncertain(node)
 
@@ -189,7 +204,7 @@ class HostReader:
     def _bind(self, target: Node, value: Expr) -> None:
         if target.type == "identifier":
             self._reader.scope.bind(text_of(target), value)
-        elif target.type in ("pattern_list", "tuple_pattern", "list_pattern"):
+        elif target.type in ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"):
             parts = children_of(target)
             known = value.items if isinstance(value, Sequence) else ()
             for index, part in enumerate(parts):
@@ -214,6 +229,37 @@ class HostReader:
                 self._statements(_block(clause, "consequence"))
                 return
 
+    def _match(self, node: Node) -> None:
+        """Follow the case that a known subject chooses, else all as `_if` does."""
+        subject = self._settle(subject_of(node, self._reader), field_of(node, "subject"))
+        for clause in _block(node, "body"):
+            pattern = pattern_of(clause)
+            found = match_pattern(pattern, subject, self._reader) if pattern is not None else None
+            if found is None or found.holds is None:
+                break
+            if not found.holds:
+                continue
+            for name, value in found.bound.items():
+                self._reader.scope.bind(name, value)
+            guard = guard_of(clause)
+            condition = self._reader.read(guard) if guard is not None else Const(True)
+            if not isinstance(condition, Const):
+                break
+            if condition.value:
+                self._statements(_block(clause, "consequence"))
+                return
+        else:
+            return
+        self._uncertain(node)
+
+    def _with(self, node: Node) -> None:
+        """Read the body of a `with`, which always runs; of what it enters nothing is known."""
+        for target in walk(node, _TARGETS):
+            if target.start_byte < (field_of(node, "body") or node).start_byte:
+                for part in children_of(target):
+                    self._bind(part, self._symbol(part))
+        self._statements(_block(node, "body"))
+
     def _uncertain(self, node: Node) -> None:
         """Read statements that may or may not run: the names they bind are symbols afterwards."""
         outer = self._reader.scope
@@ -229,15 +275,28 @@ class HostReader:
                 outer.bind(name, Symbol(f"{name} (set at {self._line(node)})"))
 
     def _nested(self, node: Node) -> None:
+        if node.type in ("for_statement", "while_statement"):  # an earlier round may have run
+            for name in names_stored_by(node):
+                self._reader.scope.bind(name, Symbol(f"{name} (in the loop at {self._line(node)})"))
         if node.type == "for_statement":
             target = field_of(node, "left")
             if target is not None:
                 self._bind(target, Unknown("a loop variable of the host"))
         for child in children_of(node):
-            if child.type in ("block", "module"):
+            if child.type == "case_pattern":
+                for name in names_bound_by(child):
+                    self._reader.scope.bind(name, self._symbol(child))
+            elif child.type in ("block", "module"):
                 self._statements(children_of(child))
+                for clause in children_of(child):
+                    if clause.type == "case_clause":
+                        self._nested(clause)
             elif child.type.endswith("_clause"):
                 self._nested(child)
+            elif child.type == "as_pattern":  # of an `except`
+                for target in walk(child, _TARGETS):
+                    for part in children_of(target):
+                        self._bind(part, self._symbol(part))
 
     # Definitions
 
@@ -251,35 +310,41 @@ class HostReader:
             return
         scope = self._reader.scope
         decorators = self._decorators(node, scope)
-        inline = "T.inline" in decorators
-        if decorators & _KERNEL_DECORATORS:
+        if decorators.keys() & _KERNEL_DECORATORS:
             self._kernel(node, definition, name)
             scope.bind(text_of(name), Unknown("a kernel"))
             return
-        function = Function(text_of(name), definition, scope, inline)
-        plain = inline or node.type == "function_definition"
+        function = self.function(node, definition, scope)
+        plain = function.inline or node.type == "function_definition"
         scope.bind(text_of(name), function if plain else Unknown("what a decorator returns"))
-        body = self._data[definition.start_byte : definition.end_byte]
-        if not inline and (b"prim_func" in body or b".jit" in body):
+        body = definition.text or b""
+        if not function.inline and (b"prim_func" in body or b".jit" in body):
             self._follow_builder(function)
 
-    def _decorators(self, node: Node, scope: Scope) -> frozenset[str]:
-        found: set[str] = set()
+    def _decorators(self, node: Node, scope: Scope) -> dict[str, Arguments]:
+        """Return the decorators of TVM's on a definition, by name, with what each is given."""
+        found: dict[str, Arguments] = {}
         if node.type == "decorated_definition":
             reader = ExpressionReader(scope, self)
             for child in children_of(node):
                 if child.type == "decorator":
                     expression = next(iter(children_of(child)), None)
+                    given = None
                     if expression is not None and expression.type == "call":
+                        given = field_of(expression, "arguments")
                         expression = field_of(expression, "function")
                     value = reader.read(expression)
                     if isinstance(value, Path):
-                        found.add(value.dotted)
-        return frozenset(found)
+                        found[value.dotted] = reader.arguments(given)
+        return found
 
-    def is_inline(self, node: Node, scope: Scope) -> bool:
-        """Tell whether a definition inside a kernel is a `T.inline` function."""
-        return "T.inline" in self._decorators(node, scope)
+    def function(self, node: Node, definition: Node, scope: Scope) -> Function:
+        """Return the function that a definition, decorated or not, makes in a scope."""
+        decorators = self._decorators(node, scope)
+        name = text_of(field_of(definition, "name") or definition)
+        macro = decorators.get("T.macro")
+        late = macro is not None and macro.get(0, "hygienic") == Const(False)
+        return Function(name, definition, scope, bool(decorators.keys() & INLINE), late)
 
     @contextmanager
     def _own_budget(self) -> Iterator[None]:
@@ -344,7 +409,7 @@ class HostReader:
         scope = self._reader.scope.inner(host=False)
         for parameter in parameters_of(definition):
             scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
-        body = BodyReader(scope, self.is_inline, stored_again(definition))
+        body = BodyReader(scope, self.function, stored_again(definition))
         block = body.kernel(definition)
         return Kernel(
             name=text_of(name),

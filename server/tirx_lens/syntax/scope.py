@@ -66,13 +66,15 @@ class Function(Expr):
     """A function of a text: a builder, a helper, or a `T.inline` whose body is a macro.
 
     `scope` is where it was defined; names are looked up in it when the function is called, so a
-    name bound later in that scope is found, as in Python.
+    name bound later in that scope is found, as in Python. Those of one that `is_late` are looked up
+    where it is called: `T.macro(hygienic=False)`.
     """
 
     name: str
     node: Node
     scope: Scope
     inline: bool = False
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
