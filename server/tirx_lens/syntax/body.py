@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -37,7 +37,9 @@ from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
-from tirx_lens.syntax.scope import Function, Scope
+from tirx_lens.syntax.opaque import is_opaque
+from tirx_lens.syntax.plain import NotFollowedError, PlainReader
+from tirx_lens.syntax.scope import Class, Function, Instance, Method, Module, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments
 from tirx_lens.syntax.stores import names_stored_by, stored_again
 from tirx_lens.syntax.tree import children_of, field_of, text_of
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
+
+    _Fields = list[tuple[Instance, dict[str, Expr]]]
 
 _DEEPEST_INLINE = 12
 _DEEPEST_BLOCK = 40
@@ -66,6 +70,7 @@ _REFUSED = frozenset(
         "class_definition",
     }
 )
+_META = (Ref, Path, Function, Sequence, Class, Instance, Method, Module, Table)
 DAMAGED = "a syntax error: statements may belong elsewhere"
 _MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
 _EXITS = {
@@ -90,7 +95,7 @@ class BodyReader:
         """
         self.problems: list[Problem] = []
         self.plain_functions: list[Span] = []
-        self._at = KernelEffects(self._inline)
+        self._at = KernelEffects(self)
         self._reader = ExpressionReader(scope, self._at)
         self._make_function = function
         self._stored_again = stored_again
@@ -217,8 +222,10 @@ class BodyReader:
         of_host = is_host(condition)
         scope = self._reader.scope
         before = dict(scope.names)
+        fields = self._fields() if of_host else []
         then = self.block(field_of(first, "consequence"), scoped=not of_host)
         between = dict(scope.names)
+        between_fields = self._fields(back_to=fields) if of_host else []
         scope.names = dict(before)
         outer, self._at.statements = self._at.statements, []
         self._clauses(rest, host=of_host)
@@ -226,6 +233,7 @@ class BodyReader:
         self._at.statements = outer
         if of_host:
             self._merge(before, between)
+            self._merge_fields(between_fields)
         where = self._span(condition_node) if condition_node is not None else self._span(first)
         self._at.statements.append(Branch(condition, where, then, orelse, self._span(first)))
 
@@ -239,6 +247,21 @@ class BodyReader:
             chosen = Block(tuple(self._at.statements))
             self._at.statements = outer
         self._at.statements.append(Block(chosen.statements, self._span(clause)))
+
+    def _fields(self, back_to: _Fields | None = None) -> _Fields:
+        """Return the fields of every object, and set them back to what they were."""
+        now = [(instance, dict(instance.fields)) for instance in self._at.instances]
+        for instance, fields in back_to or ():
+            instance.fields.clear()
+            instance.fields.update(fields)
+        return now
+
+    def _merge_fields(self, other: _Fields) -> None:
+        """Join the fields after the two sides of a host branch: what differs is not known."""
+        for instance, fields in other:
+            for name in {**fields, **instance.fields}:
+                if instance.fields.get(name) != fields.get(name):
+                    instance.fields[name] = Unknown(f"`{name}` differs between host branches")
 
     def _merge(self, before: dict[str, Expr], other: dict[str, Expr]) -> None:
         """Join the bindings of the two sides of a host branch: what differs is not known."""
@@ -395,6 +418,10 @@ class BodyReader:
     def _store_member(self, target: Node) -> None:
         base = self._reader.read(field_of(target, "object"))
         name = field_of(target, "attribute")
+        if isinstance(base, Instance) and name is not None:
+            field, place = text_of(name), self._span(target).start
+            if not isinstance(base.member(field), (Ref, Variable)):  # else a scalar is stored to
+                base.fields[field] = Variable(f"{base.name}.{field}", place)
         if isinstance(base, Ref) and name is not None:
             self._at.store_member(base.target, text_of(name), self._span(target))
 
@@ -405,36 +432,80 @@ class BodyReader:
             if not isinstance(self._reader.scope.lookup(name), Variable):
                 self._reader.scope.bind(name, Variable(name, self._span(target).start))
 
-    def _inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+    def inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
+        outer = self._stored_again, self._at.is_plain
+        with self._called(function, arguments, span) as may_read:
+            if may_read:
+                self._stored_again |= stored_again(function.node)
+                self._at.is_plain = False
+                body = self.block(field_of(function.node, "body"), scoped=False)
+                self._at.statements += body.statements
+        self._stored_again, self._at.is_plain = outer
+        return Unknown(f"`{function.name}` returns nothing", span=span)
+
+    def plain(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+        """Run the body of a plain function as Python does when the kernel is built."""
+        outer = self._stored_again, self._at.is_plain
+        value: Expr | None = None
+        with self._called(function, arguments, span) as may_read:
+            if may_read:
+                self._stored_again, self._at.is_plain = frozenset(), True
+                runner = PlainReader(self._reader, self._at, self._begin_plain)
+                with suppress(NotFollowedError):
+                    value = runner.run(field_of(function.node, "body"))
+        self._stored_again, self._at.is_plain = outer
+        if value is not None:
+            return value
+        given = [*arguments.positional, *(value for _, value in arguments.keywords)]
+        for instance in given:
+            if isinstance(instance, Instance):
+                instance.forget()
+        if is_opaque(function) or any(isinstance(one, (Ref, Instance)) for one in given):
+            self._at.note_opaque(function.name, span)
+        return Unknown(f"a value that `{function.name}` computes", span=span)
+
+    def _begin_plain(self, node: Node) -> None:
+        self._count += 1
+        if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
+            raise NotFollowedError
+        self._at.statement = self._span(node)
+
+    @contextmanager
+    def _called(self, function: Function, arguments: Arguments, span: Span) -> Iterator[bool]:
+        """Go into a function at a call of it; what is read there stands in an `Inlined`.
+
+        Gives whether there may be read: not where a function calls itself, nor too much.
+        """
         self._count += 1
         if is_damaged(function.node):
             self._cut(span, DAMAGED)
         if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
             self._cut(span, "the kernel is too long once inlined")
-            return Unknown("too much to read", span=span)
+            yield False
+            return
         if function.node.id in self._calling or len(self._at.stack) >= _DEEPEST_INLINE:
             self.problems.append(Problem(span, f"`{function.name}` calls itself"))
-            return Unknown("a recursive call", span=span)
-        reader = self._reader
-        caller, statement, target = reader.scope, self._at.statement, self._at.target
+            yield False
+            return
+        reader, at = self._reader, self._at
+        caller, statement, target, statements = reader.scope, at.statement, at.target, at.statements
         around = caller if function.is_late else function.scope
         inner = Scope(parent=around, text=function.scope.text)
         bind_arguments(function, arguments, inner, reader)
-        outer_stored = self._stored_again
-        self._stored_again = outer_stored | stored_again(function.node)
-        self._at.stack.append(span)
+        at.stack.append(span)
         self._calling.append(function.node.id)
-        reader.scope, self._at.target = inner, ""
+        reader.scope, at.target, at.statements = inner, "", []
         try:
-            body = self.block(field_of(function.node, "body"), scoped=False)
+            yield True
         finally:
-            reader.scope, self._at.statement, self._at.target = caller, statement, target
-            self._stored_again = outer_stored
+            body = Block(tuple(at.statements))
+            reader.scope, at.statement, at.target = caller, statement, target
+            at.statements = statements
             self._calling.pop()
-            self._at.stack.pop()
-        self._at.statements.append(Inlined(function.name, body, statement or span, span))
-        return Unknown(f"`{function.name}` returns nothing", span=span)
+            at.stack.pop()
+        if body.statements or function.inline:
+            at.statements.append(Inlined(function.name, body, statement or span, span))
 
     @contextmanager
     def _inner_scope(self) -> Iterator[None]:
@@ -460,7 +531,7 @@ def _callee_path(expr: Expr) -> str:
 
 def _is_meta(expr: Expr) -> bool:
     """Tell whether a value is an object of the parser's, which a name can be bound to again."""
-    return isinstance(expr, (Ref, Path, Function, Sequence))
+    return isinstance(expr, _META)
 
 
 def _part_of_scope(value: Expr) -> Expr | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
     Call,
@@ -23,11 +23,9 @@ from tirx_lens.syntax.calls import Arguments
 from tirx_lens.syntax.names import LANG_CLASSES
 from tirx_lens.syntax.objects import ObjectTable
 from tirx_lens.syntax.opaque import is_opaque
-from tirx_lens.syntax.scope import Function
+from tirx_lens.syntax.scope import Class, Function, Instance, Method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
 
@@ -55,21 +53,35 @@ _BUFFER_FUNCTIONS = (
 )
 
 
+class Calls(Protocol):
+    """Reads the bodies of functions of the workspace that a kernel calls."""
+
+    def inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+        """Read a `T.inline` function as if it stood at the call."""
+
+    def plain(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+        """Run a plain function, and return what it returns."""
+
+
 class KernelEffects:
     """Where the reader of a kernel is, and what it has met there.
 
     `statements` is the block being read, `statement` the source range of its current statement,
-    `target` the name that statement binds, `stack` the calls of `T.inline` functions around it.
+    `target` the name that statement binds, `stack` the calls of functions around it. `is_plain`
+    says that it is the body of a plain function, where an instruction only counts once it is handed
+    on.
     """
 
-    def __init__(self, inline: Callable[[Function, Arguments, Span], Expr]) -> None:
+    def __init__(self, calls: Calls) -> None:
         self.scope_ids: list[Id] = []
         self.statements: list[Statement] = []
         self.statement: Span | None = None
         self.target = ""
         self.stack: list[Span] = []
         self._objects = ObjectTable()
-        self._inline = inline
+        self.is_plain = False
+        self.instances: list[Instance] = []
+        self._calls = calls
 
     def member(self, target: KernelObject, name: str) -> Expr | None:
         """Return a member of a typed object, if the model knows it."""
@@ -79,11 +91,16 @@ class KernelEffects:
         """Note what a call does and return its value."""
         match callee:
             case Function(inline=True):
-                return self._inline(callee, arguments, span)
+                return self._calls.inline(callee, arguments, span)
             case Function():
-                if is_opaque(callee) or any(isinstance(a, Ref) for a in arguments.positional):
-                    self._emit(Op.OPAQUE, callee.name, span, arguments)
-                return Unknown(f"a value that `{callee.name}` computes", span=span)
+                return self._calls.plain(callee, arguments, span)
+            case Method(function=function, instance=instance):
+                bound = Arguments(
+                    (instance, *arguments.positional), arguments.keywords, arguments.complete
+                )
+                return self.call(span, function, bound)
+            case Class():
+                return self._construct(callee, arguments, span)
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
                 return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
             case Path(dotted=("T.launch_thread" | "T.env_thread") as dotted):
@@ -97,7 +114,8 @@ class KernelEffects:
                     self._emit(Op.OPAQUE, dotted, span, arguments)
                 elif dotted.startswith(("T.", "Tx.")):
                     op = operations.of_call(dotted, arguments.positional)
-                    self._emit(op, dotted, span, arguments)
+                    handed_on = not self.is_plain or op is Op.OTHER
+                    self._emit(op if handed_on else Op.OPAQUE, dotted, span, arguments)
                 if dotted.startswith(_BUFFER_FUNCTIONS):
                     declared = self._objects.buffer(self.target, span, dotted, arguments)
                     return Ref(declared, span=span)
@@ -116,6 +134,16 @@ class KernelEffects:
             case _ if is_opaque(callee):
                 self._emit(Op.OPAQUE, _name_of(callee), span, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span)
+
+    def _construct(self, cls: Class, arguments: Arguments, span: Span) -> Expr:
+        made = Instance(cls, self.target or cls.name, span=span)
+        self.instances.append(made)
+        init = cls.member("__init__")
+        if isinstance(init, Function):
+            self.call(span, Method(init, made), arguments)
+        elif init is not None or not cls.is_whole or arguments.positional or arguments.keywords:
+            self._emit(Op.OPAQUE, cls.name, span, arguments)
+        return made
 
     def note_opaque(self, name: str, span: Span) -> None:
         """Note a place that may execute anything."""

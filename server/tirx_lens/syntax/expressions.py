@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
+    Apply,
     Const,
+    Elect,
     Expr,
+    Id,
     Item,
     Member,
     Operator,
@@ -26,7 +29,7 @@ from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
-from tirx_lens.syntax.scope import Module, Table
+from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
 from tirx_lens.syntax.tree import (
     children_of,
     field_of,
@@ -51,6 +54,7 @@ _BUILTINS = frozenset(
 )
 
 _BINARY = {operator.value: operator for operator in Operator}
+_NEVER_NONE = (Apply, Class, Elect, Function, Id, Instance, Ref, Sequence, Table)
 _BINARY["@"] = Operator.MULTIPLY
 
 
@@ -192,6 +196,10 @@ class ExpressionReader:
                 return members[name]
             case Module():
                 return base.member(name)
+            case Class() | Instance():
+                member = base.member(name)
+                if member is not None:
+                    return member
             case Const() if name == "value":  # of a member of an enumeration
                 return base
             case Ref(target=target):
@@ -340,6 +348,8 @@ class ExpressionReader:
 
 def _compare(left: Expr, sign: str, right: Expr) -> Expr | None:
     if sign in ("is", "is not"):
+        if right == Const(None) and isinstance(left, _NEVER_NONE):
+            return Const(sign == "is not")
         if isinstance(left, Const) and isinstance(right, Const):
             return Const((left.value is right.value) == (sign == "is"))
         return None

@@ -7,6 +7,7 @@ are computed, everything else becomes a symbol.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -39,7 +40,7 @@ from tirx_lens.syntax.patterns import (
     subject_of,
 )
 from tirx_lens.syntax.reparse import is_of_module
-from tirx_lens.syntax.scope import Deferred, Function, Scope, Table
+from tirx_lens.syntax.scope import Class, Deferred, Function, Scope, Table
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import names_stored_by, stored_again
 from tirx_lens.syntax.tree import children_of, field_of, text_of, walk
@@ -303,7 +304,8 @@ class HostReader:
     def _definition(self, node: Node) -> None:
         definition = field_of(node, "definition") if node.type == "decorated_definition" else node
         if definition is not None and definition.type == "class_definition":
-            self._class(definition)
+            decorators = self._decorators(node, self._reader.scope)
+            self._class(definition, is_meta="T.meta_class" in decorators)
             return
         name = field_of(definition, "name") if definition is not None else None
         if definition is None or name is None:
@@ -383,16 +385,28 @@ class HostReader:
         finally:
             self._reader.scope, self._builder = outer, outer_builder
 
-    def _class(self, node: Node) -> None:
+    def _class(self, node: Node, *, is_meta: bool = False) -> None:
         """Read a class body: its constants can be named, and kernels may stand in it."""
         name, body = field_of(node, "name"), field_of(node, "body")
         if name is None or body is None:
             return
         outer = self._reader.scope
+        written = field_of(node, "superclasses")
+        bases = [self._reader.read(base) for base in children_of(written)] if written else []
         inner = outer.inner()
         self._reader.scope = inner
         self._statements(children_of(body))
         self._reader.scope = outer
+        known = tuple(base for base in bases if isinstance(base, Class))
+        if is_meta or known:
+            members = {
+                # In Python a method does not see the names of its class.
+                key: replace(value, scope=outer) if isinstance(value, Function) else value
+                for key, value in inner.names.items()
+            }
+            whole = len(known) == len(bases) and all(base.is_whole for base in known)
+            outer.bind(text_of(name), Class(text_of(name), members, known, whole))
+            return
         constants = {
             key: value
             for key, value in inner.names.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Expr
+from tirx_lens.model.expr import Expr, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -106,3 +106,58 @@ class Module(Expr):
     """
 
     member: Callable[[str], Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class(Expr):
+    """A `T.meta_class` class of the workspace: calling it in a kernel makes an `Instance`.
+
+    `names` are those its body binds; `bases` those of its base classes that are such classes, too.
+    `is_whole` says that no other base may have members that are not known.
+    """
+
+    name: str
+    names: Mapping[str, Expr]
+    bases: tuple[Class, ...] = ()
+    is_whole: bool = True
+
+    def member(self, name: str) -> Expr | None:
+        """Return a member by its name, that of the nearest class."""
+        if name in self.names:
+            return self.names[name]
+        found = (base.member(name) for base in self.bases)
+        return next((member for member in found if member is not None), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance(Expr):
+    """An object of a `Class`, `name` in the kernel. Its fields are those assigned so far."""
+
+    cls: Class
+    name: str
+    fields: dict[str, Expr] = field(default_factory=dict)
+
+    def member(self, name: str) -> Expr | None:
+        """Return a field, a method bound to the object, or a constant of its class."""
+        if name in self.fields:
+            return self.fields[name]
+        member = self.cls.member(name)
+        return Method(member, self) if isinstance(member, Function) else member
+
+    def forget(self) -> None:
+        """Take every field for unknown: what ran on the object was not followed."""
+        for name in self.fields:
+            self.fields[name] = Unknown("a field that something not followed may have set")
+        self.fields.update(
+            (name, Unknown("a member that something not followed may have set"))
+            for name, value in self.cls.names.items()
+            if not isinstance(value, Function)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method(Expr):
+    """A method together with the object it is called on."""
+
+    function: Function
+    instance: Instance
