@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tirx_lens import incremental
-from tirx_lens.analysis import analyse, check_kernels
+from tirx_lens.analysis import Selection, analyse, check_kernels
 from tirx_lens.fixes import apply_safe_fixes
 from tirx_lens.incremental import Analyser
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.source import SourceText
+from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.registry import RULES
 from tirx_lens.syntax.read import open_library, read_kernels
 from tirx_lens.workspace import SourceCache, WorkspaceModules
+
+if TYPE_CHECKING:
+    from tirx_lens.rules.rule import Rule
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 
@@ -398,3 +405,66 @@ def test_nothing_of_a_workspace_stops_it(tmp_path: Path, files: dict[str, str]) 
     analysis = analyse(SourceText(text), None, Workspace(tmp_path, files).library())
     assert not analysis.failures
     assert time.monotonic() - started < 10
+
+
+# The examples of every rule, with the whole body of the kernel in a helper of another file.
+
+HEAD = in_kernel("").rstrip() + "\n"
+IMPORTS = HEAD.split("@T.prim_func", maxsplit=1)[0]
+MARK = re.compile(r"[ ]*# <-$", re.MULTILINE)
+# They speak of names, which belong to the file that writes them: a helper's are not this file's.
+OF_ONE_FILE = ("TX504", "TX505")
+
+
+def moved(code: str) -> tuple[str, str] | None:
+    """Return an example in two files, the helper's and the kernel's, if it is made so."""
+    if not code.startswith(HEAD):
+        return None
+    rest = code[len(HEAD) :]
+    after = re.search(r"^\S", rest, re.MULTILINE)
+    end = after.start() if after else len(rest)
+    names = "A, bx, wg_id, warp_id, lane_id"
+    helper = f"{IMPORTS}\n@T.inline\ndef rest({names}):\n{rest[:end]}"
+    return helper, f"from helpers import rest\n{HEAD}    rest({names})\n\n\n{rest[end:]}"
+
+
+SILENT = [
+    pytest.param(parts, id=f"{rule.code}-valid-{index}")
+    for rule in RULES
+    for index, code in enumerate(rule.VALID)
+    if (parts := moved(code)) is not None
+]
+FOUND = [
+    pytest.param(rule, MARK.sub("", one.code), parts, id=f"{rule.code}-invalid-{index}")
+    for rule in RULES
+    if rule.code not in OF_ONE_FILE
+    for index, one in enumerate(rule.INVALID)
+    if (parts := moved(MARK.sub("", one.code))) is not None
+]
+
+
+def in_two_files(tmp_path: Path, parts: tuple[str, str], selection: Selection | None = None):
+    library = Workspace(tmp_path, {"helpers.py": parts[0]}).library()
+    analysis = analyse(SourceText(parts[1]), selection, library)
+    assert not analysis.failures
+    return analysis.findings
+
+
+@pytest.mark.parametrize("parts", SILENT)
+def test_a_valid_example_is_silent_in_two_files(tmp_path: Path, parts: tuple[str, str]) -> None:
+    assert [(one.code, one.message) for one in in_two_files(tmp_path, parts)] == []
+
+
+@pytest.mark.parametrize(("rule", "code", "parts"), FOUND)
+def test_an_invalid_example_is_found_in_two_files(
+    tmp_path: Path, rule: type[Rule], code: str, parts: tuple[str, str]
+) -> None:
+    selection = Selection((rule.code,))
+    whole = analyse(SourceText(code), selection).findings
+    found = in_two_files(tmp_path, parts, selection)
+    helper, text = map(SourceText, parts)
+    places = sorted(helper.slice(one.related[0].span) for one in found)
+    assert places == sorted(SourceText(code).slice(one.span) for one in whole)
+    assert {text.slice(one.span) for one in found} == {"rest(A, bx, wg_id, warp_id, lane_id)"}
+    assert {one.related[0].module.path for one in found} == {str(tmp_path / "helpers.py")}
+    assert not [one for one in found if one.fix is not None], "no fix edits another file"
