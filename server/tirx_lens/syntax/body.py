@@ -37,6 +37,7 @@ from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
+from tirx_lens.syntax.lists import apply_change, change_by
 from tirx_lens.syntax.opaque import is_opaque
 from tirx_lens.syntax.plain import NotFollowedError, PlainReader
 from tirx_lens.syntax.scope import Class, Function, Instance, Method, Module, Scope, Table
@@ -373,6 +374,8 @@ class BodyReader:
             elif child.type == "augmented_assignment":
                 self._reader.read(field_of(child, "right"))
                 self._store(field_of(child, "left"))
+            elif child.type == "call" and (change := change_by(child, self._reader)) is not None:
+                apply_change(change, self._reader, here=False)
             else:
                 self._reader.read(child)
 

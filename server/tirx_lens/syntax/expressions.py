@@ -329,21 +329,52 @@ class ExpressionReader:
         return value
 
     def _comprehension(self, node: Node) -> Expr:
-        """Read `[BODY for NAME in range(N)]` with a small known N item by item."""
-        clauses = [child for child in children_of(node) if child.type == "for_in_clause"]
+        """Read `[BODY for NAME in VALUES if CONDITION]` with few known values, item by item."""
         body = field_of(node, "body")
-        if len(clauses) == 1 and len(children_of(node)) == 2 and body is not None:
-            source = self.read(field_of(clauses[0], "right"))
-            target = field_of(clauses[0], "left")
-            if isinstance(source, Sequence) and target is not None and target.type == "identifier":
-                outer, items = self.scope, []
-                for item in source.items[:_LONGEST_COMPREHENSION]:
-                    self.scope = outer.inner()
-                    self.scope.bind(text_of(target), item)
-                    items.append(self.read(body))
-                self.scope = outer
-                return Sequence(tuple(items), span=self.span(node))
-        return Unknown("a comprehension", span=self.span(node))
+        clauses = [child for child in children_of(node) if body is None or child.id != body.id]
+        items: list[Expr] = []
+        outer = self.scope
+        try:
+            known = body is not None and self._collect(body, clauses, items)
+        finally:
+            self.scope = outer
+        if not known:
+            return Unknown("a comprehension", span=self.span(node))
+        return Sequence(tuple(items), span=self.span(node))
+
+    def _collect(self, body: Node, clauses: list[Node], items: list[Expr]) -> bool:
+        """Add what the clauses of a comprehension let through; tell whether all of it is known."""
+        if not clauses:
+            items.append(self.read(body))
+            return len(items) <= _LONGEST_COMPREHENSION
+        first, rest = clauses[0], clauses[1:]
+        if first.type == "if_clause":
+            condition = self.read(next(iter(children_of(first)), None))
+            if not isinstance(condition, Const):
+                return False
+            return not condition.value or self._collect(body, rest, items)
+        values = self.read(field_of(first, "right"))
+        target = field_of(first, "left")
+        if first.type != "for_in_clause" or target is None or not isinstance(values, Sequence):
+            return False
+        if len(values.items) > _MOST_ITEMS:
+            return False
+        outer = self.scope
+        for value in values.items:
+            self.scope = outer.inner()
+            if not self._take(target, value) or not self._collect(body, rest, items):
+                return False
+        return True
+
+    def _take(self, target: Node, value: Expr) -> bool:
+        """Bind what a comprehension runs over; tell whether it fits the names."""
+        if target.type == "identifier":
+            self.scope.bind(text_of(target), value)
+            return True
+        parts = children_of(target)
+        if not isinstance(value, Sequence) or len(value.items) != len(parts):
+            return False
+        return all(self._take(p, v) for p, v in zip(parts, value.items, strict=True))
 
 
 def _compare(left: Expr, sign: str, right: Expr) -> Expr | None:

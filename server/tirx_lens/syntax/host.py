@@ -31,6 +31,7 @@ from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.imports import imports_of
+from tirx_lens.syntax.lists import Change, apply_change, change_by
 from tirx_lens.syntax.parameters import kernel_parameter
 from tirx_lens.syntax.patterns import (
     guard_of,
@@ -64,6 +65,8 @@ _DEEPEST_CALL = 6
 _DEEPEST_BLOCK = 40
 _MOST_CALLS = 500  # of host functions computed for one builder, or for the code around them
 _LOOPS = ("for_statement", "while_statement", "try_statement")
+_COMPUTING = frozenset({"expression_statement", "pass_statement"})
+_MOST_ROUNDS = 64
 _TARGETS = frozenset({"as_pattern_target"})
 _AUGMENTED = {f"{operator.value}=": operator for operator in Operator}
 
@@ -136,6 +139,8 @@ class HostReader:
                 if self._returned is None:
                     parts = children_of(node)
                     self._returned = self._value(parts[0]) if parts else Const(None)
+            case "for_statement" if (rounds := self._rounds(node)) is not None:
+                self._for(node, rounds)
             case "match_statement":
                 self._match(node)
             case "with_statement":
@@ -170,8 +175,11 @@ class HostReader:
                     self._bind(left, self._symbol(left))
                 else:
                     self._bind(left, fold(kind, current, operand))
-        elif node.type == "call":
-            pass  # a host call gives nothing a kernel can name
+        elif node.type == "call":  # no other call gives anything that a kernel can name
+            change = change_by(node, self._reader)
+            if change is not None:
+                settled = Change(change.old, self._settle(change.new, node))
+                apply_change(settled, self._reader, here=True)
         elif node.type == "named_expression":
             self._reader.read(node)
 
@@ -190,7 +198,9 @@ class HostReader:
                 parts = (self._settle(part, node) for part in (condition, then, otherwise))
                 return Select(*parts)
             case Sequence(items=items):
-                return Sequence(tuple(self._settle(item, node) for item in items))
+                settled = tuple(self._settle(item, node) for item in items)
+                same = all(new is old for new, old in zip(settled, items, strict=True))
+                return value if same else Sequence(settled)  # a list stays the same list
         return value
 
     def _symbol(self, node: Node) -> Symbol:
@@ -229,6 +239,24 @@ class HostReader:
             if condition.value:
                 self._statements(_block(clause, "consequence"))
                 return
+
+    def _rounds(self, node: Node) -> tuple[Expr, ...] | None:
+        """Return the values of a loop that runs over few known ones, and only computes."""
+        body = field_of(node, "body")
+        if body is None or field_of(node, "alternative") is not None:
+            return None
+        if any(child.type not in _COMPUTING for child in children_of(body)):
+            return None
+        values = self._reader.read(field_of(node, "right"))
+        known = isinstance(values, Sequence) and len(values.items) <= _MOST_ROUNDS
+        return values.items if known and isinstance(values, Sequence) else None
+
+    def _for(self, node: Node, rounds: tuple[Expr, ...]) -> None:
+        target = field_of(node, "left")
+        for value in rounds:
+            if target is not None:
+                self._bind(target, self._settle(value, target))
+            self._statements(_block(node, "body"))
 
     def _match(self, node: Node) -> None:
         """Follow the case that a known subject chooses, else all as `_if` does."""

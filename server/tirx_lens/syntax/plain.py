@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Operator, Sequence, Unknown
-from tirx_lens.syntax.fold import fold, sequence
-from tirx_lens.syntax.scope import Instance, Table
+from tirx_lens.syntax.fold import fold
+from tirx_lens.syntax.lists import apply_change, change_by
+from tirx_lens.syntax.scope import Instance
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class PlainReader:
                 if left is None or operator is None:
                     raise NotFollowedError
                 self._bind(left, fold(operator, self._reader.read(left), self._reader.read(right)))
-            case "call" if self._appends(node):
+            case "call" if self._changes(node):
                 pass
             case _:
                 self._reader.read(node)
@@ -149,34 +150,15 @@ class PlainReader:
         else:
             raise NotFollowedError
 
-    def _appends(self, call: Node) -> bool:
-        """Follow `values.append(value)`; a list that is changed otherwise is not followed."""
-        method = field_of(call, "function")
-        owner = field_of(method, "object") if method is not None else None
-        if method is None or owner is None:
+    def _changes(self, call: Node) -> bool:
+        """Follow a call that changes a list, if it is one."""
+        change = change_by(call, self._reader)
+        if change is None:
             return False
-        values = self._reader.read(owner)
-        if not isinstance(values, (Sequence, Table)):
-            return False
-        given = self._reader.arguments(field_of(call, "arguments"))
-        name = field_of(method, "attribute")
-        if not isinstance(values, Sequence) or name is None or text_of(name) != "append":
+        if isinstance(change.new, Unknown):
             raise NotFollowedError
-        if len(given.positional) != 1 or not given.complete or self._holders(values) != 1:
-            raise NotFollowedError
-        added = sequence((*values.items, given.positional[0]))
-        if isinstance(added, Unknown):
-            raise NotFollowedError
-        self._bind(owner, added)
+        apply_change(change, self._reader, here=False)
         return True
-
-    def _holders(self, values: Expr) -> int:
-        """Count the names and fields in sight that are the same list."""
-        names = list(self._reader.scope.names.values())
-        fields = [
-            one for held in names if isinstance(held, Instance) for one in held.fields.values()
-        ]
-        return sum(one is values for one in (*names, *fields))
 
 
 def _block(clause: Node, name: str) -> list[Node]:
