@@ -433,7 +433,8 @@ class HostReader:
                 for key, value in inner.names.items()
             }
             whole = len(known) == len(bases) and all(base.is_whole for base in known)
-            outer.bind(text_of(name), Class(text_of(name), members, known, whole))
+            inherited = _inherited(known)
+            outer.bind(text_of(name), Class(text_of(name), {**inherited, **members}, whole))
             return
         constants = {
             key: value
@@ -499,6 +500,16 @@ class HostReader:
         finally:
             self._depth -= 1
             self._reader.scope, self._returned = outer, outer_returned
+
+
+def _inherited(bases: tuple[Class, ...]) -> dict[str, Expr]:
+    """Return the members that a class has from its bases; which base's is not always known."""
+    members: dict[str, Expr] = {}
+    for base in bases:
+        for name, value in base.names.items():
+            if members.setdefault(name, value) is not value:
+                members[name] = Unknown("a member of several base classes")
+    return members
 
 
 def _block(clause: Node, name: str) -> list[Node]:

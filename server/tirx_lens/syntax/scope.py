@@ -112,21 +112,17 @@ class Module(Expr):
 class Class(Expr):
     """A `T.meta_class` class of the workspace: calling it in a kernel makes an `Instance`.
 
-    `names` are those its body binds; `bases` those of its base classes that are such classes, too.
-    `is_whole` says that no other base may have members that are not known.
+    `names` are its members, those of its base classes included. `is_whole` says that no other base
+    may have members that are not known.
     """
 
     name: str
     names: Mapping[str, Expr]
-    bases: tuple[Class, ...] = ()
     is_whole: bool = True
 
     def member(self, name: str) -> Expr | None:
-        """Return a member by its name, that of the nearest class."""
-        if name in self.names:
-            return self.names[name]
-        found = (base.member(name) for base in self.bases)
-        return next((member for member in found if member is not None), None)
+        """Return a member by its name."""
+        return self.names.get(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
