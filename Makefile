@@ -50,10 +50,11 @@ format: setup-check
 	$(BIN)/ruff check --fix .
 	node_modules/.bin/eslint --fix .
 
-bench: setup-check
+bench: setup-check $(CORPUS_READY)
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
+	$(BIN)/python benchmarks/check.py
 
 corpus: $(CORPUS_READY)
 

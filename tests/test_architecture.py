@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,12 +19,9 @@ LAYERS = {
     "threads": {"model"},
     "rules": {"model", "threads", "syntax"},
     "report": {"model", "rules"},
-    "compile": {
-        "syntax",
-        "model",
-        "worker",
-        "workspace",
-    },  # the worker's wire types, never the other way
+    "configuration": {"model", "rules", "analysis"},
+    # The worker's wire types, never the other way.
+    "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
 PURE = ("model", "syntax", "threads", "rules")
@@ -74,6 +72,17 @@ def test_worker_is_standard_library_and_tvm(path: Path) -> None:
         assert top in sys.stdlib_module_names or top in ("tvm", "tvm_tirx", "tirx_lens"), module
         if top == "tirx_lens":
             assert module.startswith("tirx_lens.worker")
+
+
+def test_the_server_does_without_what_the_extension_does_not_carry() -> None:
+    program = """if True:
+        import sys
+        for name in ("pathspec", "rich"):
+            sys.modules[name] = None  # importing it raises
+        import tirx_lens.lsp.server, tirx_lens.cli.server, tirx_lens.cli.main
+        from tirx_lens.analysis import analyse
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_most_modules_are_short() -> None:

@@ -7,10 +7,12 @@ import re
 import pytest
 
 from tirx_lens.analysis import Analysis
+from tirx_lens.analysis import analyse as real_analysis
 from tirx_lens.fixes import MAX_ROUNDS, apply_edits, apply_safe_fixes
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.source import SourceText
 from tirx_lens.model.span import Span
+from tirx_lens.rules.examples import in_kernel
 
 
 def analyser(**fixes):
@@ -124,8 +126,34 @@ def test_fixes_that_are_good_alone_and_bad_together_are_not_both_applied():
 
 
 def test_rounds_end():
-    steps = {f"w{n}": to(f"w{n + 1}") for n in range(50)}
-    assert fix("w0", analyser(**steps)).text == f"w{MAX_ROUNDS}"
+    steps = {f"w{n}": to(f"w{n + 1}") for n in range(MAX_ROUNDS + 50)}
+    fixed = fix("w0", analyser(**steps))
+    assert (fixed.text, fixed.settled) == (f"w{MAX_ROUNDS}", False)
+    nearly = fix(f"w{len(steps) - MAX_ROUNDS + 1}", analyser(**steps))
+    assert (nearly.text, nearly.settled) == (f"w{len(steps)}", True)
+
+
+def test_fixes_that_undo_one_another_end():
+    analyse = analyser(wa=to("wb"), wb=to("wa"))
+    assert not fix("wa", analyse).settled
+    assert len(analyse.calls) < 6
+
+
+def test_many_fixes_at_one_place_are_all_applied():
+    def at_the_start(source, span):
+        return [Edit(Span(0, 0), f"{source.slice(span)[1:]} "), Edit(span, "x")]
+
+    words = [f"a{n}" for n in range(40)]
+    fixed = fix(" ".join(words), analyser(**dict.fromkeys(words, at_the_start)))
+    assert (fixed.applied, fixed.settled) == (len(words), True)
+
+
+def test_as_many_misplaced_inits_as_a_kernel_may_have():
+    names = [f"b{n}" for n in range(24)]
+    lines = ["pool = T.SMEMPool()", *(f"{name} = MBarrier(pool, 1)" for name in names)]
+    lines += ["pool.commit()", "if wg_id == 1:", *(f"    {name}.init(1)" for name in names)]
+    fixed = fix(in_kernel("\n".join([*lines, "T.cuda.cta_sync()"])), real_analysis)
+    assert (fixed.applied, fixed.settled, fixed.remaining) == (len(names), True, ())
 
 
 def test_an_insertion_goes_before_a_change_at_the_same_place():

@@ -31,7 +31,8 @@ export interface CudaParams {
   readonly textDocument: { readonly uri: string };
   readonly position?: Position;
   readonly builder?: string;
-  readonly arguments?: Arguments;
+  /** What the user said when asked; counts for what the source and its project do not name. */
+  readonly answers?: Arguments;
   /** Under which the server reports what the build is doing. */
   readonly workDoneToken?: string;
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.given import Given
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
+from tirx_lens.suppressing import hold_against_comments
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
-from tirx_lens.syntax.suppressions import read_suppressions
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rules report: codes or prefixes ("TX", "TX1", "TX102"). `ignore` wins over `select`."""
+    """Which rules report: codes or prefixes ("TX", "TX1", "TX102"). `ignore` wins over `select`.
+
+    With `unused_suppressions`, comments that silence none of the rules that report are findings.
+    """
 
     select: tuple[str, ...] = ("TX",)
     ignore: tuple[str, ...] = ()
+    unused_suppressions: bool = False
 
     def admits(self, code: str) -> bool:
         """Tell whether a rule with this code reports."""
@@ -61,42 +66,53 @@ class Analysis:
 class Checked:
     """What some kernels of a text gave, not yet put in order nor held against its comments.
 
-    `asked` is what else of the text it depends on.
+    `asked` is what else of the text it depends on. `is_complete` tells whether all that could be
+    found was looked for: not in a kernel that was not understood, nor by a rule that broke.
     """
 
     findings: tuple[Finding, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
     asked: tuple[Asked, ...] = ()
+    is_complete: bool = True
 
 
 def analyse(
-    source: SourceText, selection: Selection | None = None, library: Library | None = None
+    source: SourceText,
+    selection: Selection | None = None,
+    given: Given | None = None,
+    library: Library | None = None,
 ) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
-    `library` has the modules that it imports; without one they stay unknown.
-
+    `given` is what the user says of the text besides: arguments of its builders, its TVM. `library`
+    has the modules that it imports; without one they stay unknown.
     Never raises for any text: what could not be read gives no finding, and what broke on the way is
     among the failures.
     """
+    selection, given = selection or Selection(), given or Given()
     try:
-        kernels = read_kernels(source, library).kernels
+        read = read_kernels(source, given, library)
     except Exception as error:
         return unreadable(source, error)
     joined = library.joined(source) if library is not None else source
-    analysis = conclude(source, [check_kernels(joined, kernels, selection or Selection())])
+    checked = check_kernels(joined, read.kernels, selection, given)
+    analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
     return analysis.depending_on(library.asked) if library is not None else analysis
 
 
-def check_kernels(source: SourceText, kernels: Iterable[Kernel], selection: Selection) -> Checked:
+def check_kernels(
+    source: SourceText, kernels: Iterable[Kernel], selection: Selection, given: Given
+) -> Checked:
     """Follow the threads through kernels and run the rules that `selection` admits on them.
 
     `source` is the text joined with those that it imports: `Library.joined`.
     """
     failures: list[tuple[str, str]] = []
+    is_complete = True
     placed: list[tuple[Kernel, ReachMap | None]] = []
     for kernel in kernels:
         if not kernel.is_whole:
+            is_complete = False
             continue
         try:
             placed.append((kernel, reach(kernel, compute)))
@@ -104,23 +120,28 @@ def check_kernels(source: SourceText, kernels: Iterable[Kernel], selection: Sele
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(source, placed, rules)
+    ran = run_rules(source, placed, rules, given.tvm_version)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
-    return Checked(ran.findings, tuple(failures), ran.asked)
+    return Checked(ran.findings, tuple(failures), ran.asked, is_complete and not failures)
 
 
-def conclude(source: SourceText, checked: Iterable[Checked]) -> Analysis:
-    """Put together what the kernels of a text gave, and drop what its comments suppress."""
+def conclude(
+    source: SourceText, checked: Iterable[Checked], selection: Selection, *, is_whole: bool
+) -> Analysis:
+    """Put together what the kernels of a text gave, and drop what its comments suppress.
+
+    `is_whole` is false where syntax errors may have cost kernels.
+    """
     findings: list[Finding] = []
     failures: list[tuple[str, str]] = []
+    is_complete = is_whole
     for one in checked:
         findings += one.findings
         failures += one.failures
-    if findings:
-        suppressed = read_suppressions(source)
-        settled = settle(source, findings)
-        findings = [finding for finding in settled if not suppressed.silence(finding, source)]
-    return Analysis(source, tuple(findings), tuple(failures))
+        is_complete &= one.is_complete
+    wanted = selection.admits if selection.unused_suppressions and is_complete else None
+    left = hold_against_comments(source, settle(source, findings), wanted)
+    return Analysis(source, left, tuple(failures))
 
 
 def unreadable(source: SourceText, error: Exception) -> Analysis:

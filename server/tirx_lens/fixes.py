@@ -15,17 +15,22 @@ if TYPE_CHECKING:
     from tirx_lens.analysis import Analysis
     from tirx_lens.model.finding import Edit, Fix
 
-MAX_ROUNDS = 10
+MAX_ROUNDS = 100
 """Each round analyses the text anew; fixes that overlap need one round each."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedText:
-    """A text with fixes applied, how many findings that took away, and the findings left."""
+    """A text with fixes applied, how many findings that took away, and the findings left.
+
+    `settled` tells whether nothing more can be applied. It is false where fixes undo one another,
+    or the rounds did not suffice.
+    """
 
     text: str
     applied: int
     remaining: tuple[Finding, ...]
+    settled: bool = True
 
 
 def apply_edits(source: SourceText, edits: Iterable[Edit]) -> SourceText:
@@ -54,6 +59,7 @@ def apply_safe_fixes(
     findings = analyse(source).findings
     applied = 0
     refused: set[tuple[str, str, str]] = set()
+    met = {source.text}
     for _ in range(MAX_ROUNDS):
         candidates = [
             finding
@@ -62,7 +68,7 @@ def apply_safe_fixes(
         ]
         batch = _compatible(candidates)
         if not batch:
-            break
+            return FixedText(source.text, applied, findings)
         fixed, after = _try(source, batch, analyse)
         if not _holds(findings, batch, after):
             bad = [
@@ -76,7 +82,10 @@ def apply_safe_fixes(
                 continue
         source, findings = fixed, after
         applied += len(batch)
-    return FixedText(source.text, applied, findings)
+        if source.text in met:
+            break
+        met.add(source.text)
+    return FixedText(source.text, applied, findings, settled=False)
 
 
 def is_fixable(finding: Finding, *, unsafe: bool = False) -> bool:

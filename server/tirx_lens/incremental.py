@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
+from tirx_lens.model.given import Given
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import mentions_kernels
@@ -36,24 +37,34 @@ class Analyser:
         """`library` has the modules around the document; it is this analyser's alone."""
         self._reader = VersionReader()
         self._library = library
-        self._kept: Recent[tuple[tuple[object, ...], Selection], _Kept] = Recent()
+        self._kept: Recent[tuple[object, ...], _Kept] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}
 
-    def analyse(self, source: SourceText, selection: Selection | None = None) -> Analysis:
-        """Analyse the next version of the text."""
+    def analyse(
+        self, source: SourceText, selection: Selection | None = None, given: Given | None = None
+    ) -> Analysis:
+        """Analyse the next version of the text, or the same with another selection or others given.
+
+        What one pair of these gave is never taken for what another gives.
+        """
+        wanted = _Wanted(selection or Selection(), given or Given())
         asked: set[Answered] = set()
         try:
-            checked = self._check(source, selection or Selection(), asked)
+            checked, is_whole = self._check(source, wanted, asked)
         except Exception as error:
             return unreadable(source, error)
-        return conclude(source, checked).depending_on(asked)
+        analysis = conclude(source, checked, wanted.selection, is_whole=is_whole)
+        return analysis.depending_on(asked)
 
     def _check(
-        self, source: SourceText, selection: Selection, asked: set[Answered]
-    ) -> list[Checked]:
-        """Return what each unit gives, and add to `asked` what that depends on of modules."""
+        self, source: SourceText, wanted: _Wanted, asked: set[Answered]
+    ) -> tuple[list[Checked], bool]:
+        """Return what each unit gives, and whether the text is whole.
+
+        Adds to `asked` what that depends on of modules.
+        """
         if not mentions_kernels(source):
-            return []
+            return [], True
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
         self._kept.begin_version()
@@ -63,28 +74,29 @@ class Analyser:
         joined = self._joined(source)
         known: dict[int, Checked] = {}
         for start, unit in units.items():
-            if (kept := self._recall(joined, unit, selection)) is not None:
+            if (kept := self._recall(joined, unit, wanted)) is not None:
                 known[start], of_modules = kept
                 asked.update(of_modules)
         fresh: dict[int, Checked] = {}
         if len(known) < len(units):
-            for start, kernels in version.kernels(unwanted=known, library=self._library):
+            for start, kernels in version.kernels(known, wanted.given, self._library):
                 if start in units and start not in known:
-                    fresh[start] = check_kernels(self._joined(source), kernels, selection)
-                    self._keep(units[start], selection, fresh[start])
+                    joined = self._joined(source)  # with the modules read for these kernels
+                    fresh[start] = check_kernels(joined, kernels, wanted.selection, wanted.given)
+                    self._keep(units[start], wanted, fresh[start])
         if self._library is not None:
             asked.update(self._library.asked)
         checked = known | fresh
-        return [checked[start] for start in units if start in checked]
+        return [checked[start] for start in units if start in checked], not version.has_errors
 
     def _joined(self, source: SourceText) -> SourceText:
         return self._library.joined(source) if self._library is not None else source
 
     def _recall(
-        self, source: SourceText, unit: Unit, selection: Selection
+        self, source: SourceText, unit: Unit, wanted: _Wanted
     ) -> tuple[Checked, tuple[Answered, ...]] | None:
         """Return what is kept of a unit, and what its modules were asked, if all that holds."""
-        found = self._kept.get((unit.key, selection)) if unit.is_settled else None
+        found = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
         if found is None or (self._library and not self._library.holds(found.of_modules)):
             return None
         kept = found.checked
@@ -96,7 +108,7 @@ class Analyser:
             ):
                 return None
         findings = tuple(finding.moved(places.to_text) for finding in kept.findings)
-        return Checked(findings), found.of_modules
+        return Checked(findings, is_complete=kept.is_complete), found.of_modules
 
     def _answer(self, source: SourceText, question: Question, about: object) -> object:
         """Return an answer about the whole text, which many kernels may have asked for."""
@@ -105,7 +117,7 @@ class Analyser:
             self._answers[key] = question(source, about)
         return self._answers[key]
 
-    def _keep(self, unit: Unit, selection: Selection, checked: Checked) -> None:
+    def _keep(self, unit: Unit, wanted: _Wanted, checked: Checked) -> None:
         if not unit.is_settled or checked.failures:
             return
         places = _Places(unit.parts)
@@ -117,7 +129,8 @@ class Analyser:
         except _ElsewhereError:
             return  # it speaks of a place that may move by itself
         of_modules = self._library.asked if self._library is not None else ()
-        self._kept.put((unit.key, selection), _Kept(Checked(findings, (), asked), of_modules))
+        kept = Checked(findings, (), asked, checked.is_complete)
+        self._kept.put((unit.key, *wanted.key), _Kept(kept, of_modules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +139,19 @@ class _Kept:
 
     checked: Checked
     of_modules: tuple[Answered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What an analysis depends on besides the text and its modules."""
+
+    selection: Selection
+    given: Given
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two analyses of one text must have in common; spelled, for `1 == True == 1.0`."""
+        return self.selection, repr(self.given)
 
 
 class _ElsewhereError(Exception):

@@ -13,7 +13,7 @@ from tirx_lens.model.imported import ModuleText
 from tirx_lens.model.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _ELSEWHERE = sys.stdlib_module_names | {"tvm", "tvm_ffi", "tvm_tirx", "numpy", "torch"}
 _INIT = "__init__.py"
@@ -29,10 +29,16 @@ def absolute(path: Path) -> Path:
 
 def import_root(path: Path) -> Path:
     """Return the directory from which a file's module name is counted."""
+    *_, outermost = (path, *packages_of(path))
+    return outermost.parent if outermost is path else outermost.parent.parent
+
+
+def packages_of(path: Path) -> Iterator[Path]:
+    """Yield the `__init__.py` of each package that a file is in, innermost first."""
     directory = path.parent
-    while (directory / _INIT).is_file() and directory != directory.parent:
+    while _is_file(directory / _INIT) and directory != directory.parent:
+        yield directory / _INIT
         directory = directory.parent
-    return directory
 
 
 def search_path(entry: Path, workspace: Sequence[Path] = ()) -> list[Path]:
@@ -57,7 +63,7 @@ def files_of_module(
         return []
     found = [files for root in roots if (files := _below(root, module))]
     # As in Python, a folder is a package only where no search path has a module of its name.
-    real = [files for files in found if files[0].is_file()]
+    real = [files for files in found if _is_file(files[0])]
     return next(iter(real or found), [])
 
 
@@ -67,17 +73,32 @@ def _below(base: Path, module: tuple[str, ...]) -> list[Path]:
     for index, part in enumerate(module):
         file = directory / f"{part}.py"
         directory = directory / part
-        if (directory / _INIT).is_file():
+        if _is_file(directory / _INIT):
             files.append(directory / _INIT)
-        elif file.is_file():
+        elif _is_file(file):
             if index < len(module) - 1:
                 return []
             files.append(file)
-        elif directory.is_dir():
+        elif _is_folder(directory):
             files.append(directory / _INIT)
         else:
             return []
     return files
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a module may be read. Any text can ask: for a name too long, a locked folder."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +165,6 @@ class WorkspaceModules:
         source = self._opened(path) if self._opened is not None else None
         if source is None:
             source = self._cache.read(path)
-        if source is None and path.name == _INIT and not path.exists():
+        if source is None and path.name == _INIT and not _is_file(path):
             source = SourceText("")
         return ModuleText(str(path), source) if source is not None else None

@@ -177,9 +177,8 @@ MISTAKES = (
     Mistake(
         "second warpgroup_sync missing",
         Fate.WRONG,
-        (),
+        ("TX309",),
         ((_WAIT + _MEET, _WAIT),),
-        note="TX309, with the handoff model",
     ),
     Mistake(
         "arrival before the reads",

@@ -1,4 +1,4 @@
-"""What hung, crashed or gave wrong results is found; two wait for the handoff model."""
+"""What hung, crashed or gave wrong results is found; one waits for the handoff model."""
 
 from __future__ import annotations
 

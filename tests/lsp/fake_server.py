@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Selection
     from tirx_lens.compile.request import BuildRequest
+    from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
 SLOWNESS = 0.5
@@ -75,7 +76,7 @@ class FakeCompiler:
         logging.getLogger("tirx_lens").warning("the compiler of %s was closed", self._command)
 
 
-def analyse(source: SourceText, selection: Selection) -> Analysis:
+def analyse(source: SourceText, selection: Selection, given: Given) -> Analysis:
     time.sleep(SLOWNESS * source.data.count(b"SLOW"))
     if b"BREAK" in source.data:
         raise RuntimeError("the analysis broke")

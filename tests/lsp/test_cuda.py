@@ -108,11 +108,28 @@ def test_what_nothing_gives_is_asked_for(make):
     }
 
 
-def test_the_comment_wins_over_the_request_and_defaults_come_last(make):
-    workspace = make()
-    reply = workspace.show(ONE, arguments={"M": "1", "N": "2", "dtype": "float32", "odd": "3"})
-    assert reply["arguments"] == {"M": "128", "N": "2", "dtype": "float32"}
-    assert workspace.show(ONE, arguments={"N": "2"})["arguments"] == {"M": "128", "N": "2"}
+@pytest.mark.parametrize(
+    ("table", "asked", "expected"),
+    [
+        ("", {"arguments": {"N": "2"}}, {"M": "128", "N": "2"}),
+        ("", {"arguments": {"M": "1", "N": "2", "odd": "3"}}, {"M": "1", "N": "2"}),
+        ("", {"answers": {"M": "1", "N": "2", "odd": "3"}}, {"M": "128", "N": "2"}),
+        ("N = 3", {}, {"M": "128", "N": "3"}),
+        ("N = 3\nM = 4\nodd = 5", {}, {"M": "128", "N": "3"}),
+        ("N = 3\ndtype = 'float32'", {}, {"M": "128", "N": "3", "dtype": "float32"}),
+        ("N = 3", {"arguments": {"N": "2"}}, {"M": "128", "N": "2"}),
+        (
+            "N = 3",
+            {"answers": {"N": "2", "dtype": "half"}},
+            {"M": "128", "N": "3", "dtype": "half"},
+        ),
+    ],
+)
+def test_the_request_then_the_comment_then_the_project_then_answers(
+    make, tmp_path, table, asked, expected
+):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.tirx-lens.arguments.gemm]\n{table}\n")
+    assert make().show(ONE, **asked)["arguments"] == expected
 
 
 def test_the_builder_at_the_position_else_a_choice(make):

@@ -157,10 +157,10 @@ def test_nothing_but_messages_comes_on_standard_output():
         "import fake_server\n"
         "from tirx_lens.lsp.server import create_server\n"
         "from tirx_lens.lsp.stdio import serve\n"
-        "def analyse(source, selection):\n"
+        "def analyse(source, selection, given):\n"
         "    print('a stray line')\n"
         "    import os; os.write(1, b'another')\n"
-        "    return fake_server.analyse(source, selection)\n"
+        "    return fake_server.analyse(source, selection, given)\n"
         "sys.exit(serve(create_server(analyse)))\n"
     )
     folder = FAKE_SERVER[1].rpartition("/")[0]
@@ -222,7 +222,7 @@ def test_starting_loads_neither_the_parser_nor_the_compiler():
         "from tirx_lens.lsp.server import create_server\n"
         "create_server()\n"
         "names = ('tree_sitter', 'tvm', 'tirx_lens.analysis', 'tirx_lens.syntax',"
-        " 'tirx_lens.compile', 'tirx_lens.worker')\n"
+        " 'tirx_lens.compile', 'tirx_lens.worker', 'tirx_lens.configuration')\n"
         "print([name for name in sys.modules if name.startswith(names)])\n"
     )
     ran = subprocess.run(

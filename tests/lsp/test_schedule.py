@@ -28,7 +28,7 @@ class Bench:
         self.gate = threading.Event()
         self.most_at_once = 0
         self._at_once = 0
-        self.schedule = Schedule(lambda _: self.analyse, Background(), self.deliver)
+        self.schedule = Schedule(lambda uri: self.analyse, Background(), self.deliver)
 
     def analyse(self, source: SourceText) -> Analysis:
         self._at_once += 1
@@ -128,7 +128,7 @@ async def test_a_failing_rule_is_logged_and_the_others_report(caplog):
         return Analysis(source, failures=(("TX102", "KeyError: 'x'"),))
 
     delivered = []
-    schedule = Schedule(lambda _: analyse, Background(), delivered.append)
+    schedule = Schedule(lambda uri: analyse, Background(), delivered.append)
     schedule.submit(version(1))
     await schedule.newest(URI)
     assert f"TX102 failed on {URI}: KeyError: 'x'" in caplog.text
@@ -178,7 +178,7 @@ async def test_background_work_that_exits_does_not_end_the_loop():
 async def test_each_document_has_an_analyser_of_its_own_until_it_is_closed():
     made: list[list[str]] = []
 
-    def new_analyser(_):
+    def new_analyser(uri):
         seen: list[str] = []
         made.append(seen)
 

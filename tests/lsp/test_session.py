@@ -12,6 +12,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from tirx_lens.lsp.documents import apply_change
 from tirx_lens.model.source import Encoding, SourceText
 
+from .clients import make_client
 from .raw import FAKE_SERVER
 
 URI = "file:///workspace/a.py"
@@ -22,7 +23,7 @@ BAD_COLUMN = {"utf-16": 12, "utf-8": 16}
 
 @pytest_lsp.fixture(
     params=["visual_studio_code", "neovim"],
-    config=ClientServerConfig(server_command=FAKE_SERVER),
+    config=ClientServerConfig(server_command=FAKE_SERVER, client_factory=make_client),
 )
 async def client(request, lsp_client: LanguageClient):
     capabilities = client_capabilities(request.param)
@@ -85,6 +86,13 @@ def edits_of(edit: types.WorkspaceEdit, *, version: int) -> list[types.TextEdit]
     assert document.text_document.uri == URI
     assert document.text_document.version == version
     return list(document.edits)
+
+
+async def test_configurations_are_watched_where_the_client_takes_that(client: LanguageClient):
+    await open_text(client)  # by then it has been asked
+    watched = client.capabilities.workspace.did_change_watched_files
+    expected = [types.WORKSPACE_DID_CHANGE_WATCHED_FILES] if watched.dynamic_registration else []
+    assert client.registered == expected
 
 
 async def test_diagnostics_say_all_there_is_to_say(client: LanguageClient):

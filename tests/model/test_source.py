@@ -49,3 +49,18 @@ def test_past_the_end_is_the_end() -> None:
 
 def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
     assert SourceText("a\ud800b").data == b"a?b"
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("", ["\n"]),
+        ("a", ["\n"]),
+        ("a\nb", ["\n", "\n"]),
+        ("a\r\n\r\nb\rc\n", ["\r\n", "\r\n", "\r", "\n", "\n"]),
+        ("a\rb", ["\r", "\r"]),
+    ],
+)
+def test_a_line_ends_as_it_does_or_as_the_one_above(text: str, ends: list[str]) -> None:
+    source = SourceText(text)
+    assert [source.line_end(line) for line in range(len(source.line_starts))] == ends

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HANDOFF_RULES = ("TX108", "TX309")
-"""What runs a kernel's protocol on small instances, and not what reads one statement."""
+"""What needs a run of a kernel's protocol; of TX309, what the order of statements leaves open."""
 
 
 def summary(measured: Measurement) -> str:

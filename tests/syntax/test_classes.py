@@ -125,6 +125,14 @@ def test_fields_follow_the_arguments(call: str, expected: list[str]) -> None:
     assert [code for code in codes(body) if code == "TX102"] == expected
 
 
+def test_a_class_with_inline_methods_needs_no_mark() -> None:
+    unmarked = RING.replace("@T.meta_class\n", "")
+    body = MADE.replace("Ring(pool, Ring.STAGES)", "T.meta_var(Ring(pool, 2))") + "ring.step()\n"
+    assert not [one for one in operations_of(body, unmarked) if one.op is Op.OPAQUE]
+    assert codes(body + "ring.sync(wg_id)", unmarked) == ["TX102"]
+    assert codes(body + "ring.sync(wg_id)", unmarked.replace("== self", ">= self")) == []
+
+
 def test_a_class_may_come_from_another_file(tmp_path) -> None:
     from tirx_lens.syntax.read import open_library
     from tirx_lens.workspace import SourceCache, WorkspaceModules
@@ -134,7 +142,7 @@ def test_a_class_may_come_from_another_file(tmp_path) -> None:
     text = "from rings import Ring\n" + text_of(MADE + "ring.sync(wg_id)", "")
     path = tmp_path / "main.py"
     library = open_library(WorkspaceModules(path, SourceCache()), str(path))
-    (found,) = analyse(SourceText(text), None, library).findings
+    (found,) = analyse(SourceText(text), library=library).findings
     assert found.code == "TX102"
     assert SourceText(text).slice(found.span) == "ring.sync(wg_id)"
 

@@ -14,6 +14,7 @@ from tirx_lens.analysis import Selection, analyse, check_kernels
 from tirx_lens.fixes import apply_safe_fixes
 from tirx_lens.incremental import Analyser
 from tirx_lens.model.expr import constant_int
+from tirx_lens.model.given import BuilderArguments, Given
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.registry import RULES
@@ -141,7 +142,7 @@ UNKNOWN = [
 
 
 def extent_of(text: str, workspace: Workspace) -> int | None:
-    (found,) = read_kernels(SourceText(text), workspace.library()).kernels
+    (found,) = read_kernels(SourceText(text), library=workspace.library()).kernels
     (given,) = [one for one in found.scope_ids if one.kind.value == "cluster_id"]
     return constant_int(given.extents[0]) if len(given.extents) == 1 else None
 
@@ -167,7 +168,7 @@ def test_the_dsl_itself_may_come_through_another_file(tmp_path: Path) -> None:
     files = {"common.py": "from tvm.script import tirx as T\n"}
     text = kernel("if wg_id == 0:\n    T.cuda.cta_sync()")
     text = text.replace("from tvm.script import tirx as T", "from common import T")
-    (found,) = analyse(SourceText(text), None, Workspace(tmp_path, files).library()).findings
+    (found,) = analyse(SourceText(text), library=Workspace(tmp_path, files).library()).findings
     assert found.code == "TX102"
 
 
@@ -177,7 +178,7 @@ def test_a_file_of_a_package_is_found_from_above_it_and_beside_it(tmp_path: Path
     for imports in ("import above as m", "import beside as m", "from . import beside as m"):
         text = kernel("extent = T.cluster_id([m.GROUPS])", imports=imports)
         library = workspace.library("lib/main.py")
-        (found,) = read_kernels(SourceText(text), library).kernels
+        (found,) = read_kernels(SourceText(text), library=library).kernels
         assert constant_int(found.scope_ids[-1].extents[0]) == 2, imports
 
 
@@ -208,7 +209,7 @@ def opaque(x):
 
 
 def findings(text: str, workspace: Workspace):
-    analysis = analyse(SourceText(text), None, workspace.library())
+    analysis = analyse(SourceText(text), library=workspace.library())
     assert not analysis.failures
     return analysis.findings
 
@@ -259,11 +260,20 @@ def test_a_comment_silences_a_finding_at_the_call_and_at_the_place(tmp_path: Pat
     assert not findings(kernel("sync(wg_id)", imports=imports), workspace)
 
 
+@pytest.mark.parametrize("comment", ["ignore-file[TX102]", "ignore-file"])
+def test_a_comment_silences_a_whole_file_of_helpers(tmp_path: Path, comment: str) -> None:
+    text = kernel("sync(wg_id)\nT.cuda.cta_sync()", imports="from helpers import sync")
+    workspace = Workspace(tmp_path, {"helpers.py": f"# tirx-lens: {comment}\n{HELPERS}"})
+    assert not findings(text, workspace)
+    workspace.write({"helpers.py": "# tirx-lens: ignore-file[TX2]\n" + HELPERS})
+    assert [one.code for one in findings(text, workspace)] == ["TX102"]
+
+
 def test_fixes_of_other_findings_are_still_made(tmp_path: Path) -> None:
     body = "sync(wg_id)\nif wg_id == 0:\n    T.cuda.cta_sync()"
     text = kernel(body, imports="from helpers import sync")
     library = Workspace(tmp_path, {"helpers.py": HELPERS}).library()
-    fixed = apply_safe_fixes(SourceText(text), lambda s: analyse(s, None, library))
+    fixed = apply_safe_fixes(SourceText(text), lambda s: analyse(s, library=library))
     assert fixed.applied == 1
     assert [one.code for one in fixed.remaining] == ["TX102"]
     assert (tmp_path / "helpers.py").read_text("utf-8") == HELPERS
@@ -317,9 +327,9 @@ def test_an_open_file_wins_over_the_disk(tmp_path: Path) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
-    def noting(source, kernels, selection):
+    def noting(source, kernels, *others):
         names.extend(kernel.name for kernel in kernels)
-        return check_kernels(source, kernels, selection)
+        return check_kernels(source, kernels, *others)
 
     monkeypatch.setattr(incremental, "check_kernels", noting)
     return names
@@ -338,14 +348,37 @@ def test_an_edit_of_a_helper_is_seen_and_any_other_costs_nothing(
     read.clear()
     moved = analyser.analyse(SourceText("# above\n" + text))
     assert not read, "nothing that the kernel depends on has changed"
-    assert moved == analyse(SourceText("# above\n" + text), None, workspace.library())
+    assert moved == analyse(SourceText("# above\n" + text), library=workspace.library())
     assert moved.imported == first.imported
     for waiting, expected in (("5", []), ("1", ["TX102"]), ("wg()", []), ("0", ["TX102"])):
         workspace.opened["values.py"] = f"WAITING = {waiting}\n"  # two imports away
         now = analyser.analyse(SourceText(text))
         assert [one.code for one in now.findings] == expected
-        assert now == analyse(SourceText(text), None, workspace.library())
+        assert now == analyse(SourceText(text), library=workspace.library())
     assert read
+
+
+def test_what_one_pair_of_selection_and_given_gave_is_asked_about_modules_too(
+    tmp_path: Path, read: list[str]
+) -> None:
+    workspace = Workspace(tmp_path, {"helpers.py": HELPERS})
+    body = "sync(wg_id)\nif wg_id == WHERE:\n    T.cuda.cta_sync()"
+    text = kernel(body, imports="from helpers import sync").replace("build()", "build(WHERE)")
+    given = [
+        Given((BuilderArguments("build", (("WHERE", where),)),)) if where is not None else Given()
+        for where in (None, 7, 0)
+    ]
+    pairs = [(Selection(select), one) for select in (("TX",), ("TX2",)) for one in given]
+    analyser, numbers = Analyser(workspace.library()), {}
+    for helper in (HELPERS, HELPERS.replace("group == WAITING", "True")):
+        workspace.opened["helpers.py"] = helper
+        for pair in pairs * 2:
+            now = analyser.analyse(SourceText(text), *pair)
+            assert now == analyse(SourceText(text), *pair, library=workspace.library())
+            assert now.imported == {str(tmp_path / "helpers.py")}
+            numbers[helper, pair] = len(now.findings)
+    assert list(numbers.values()) == [1, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert len(read) == len(numbers), "each pair was read once for each text of the helper"
 
 
 def test_a_module_that_appears_or_goes_is_seen(tmp_path: Path) -> None:
@@ -369,7 +402,7 @@ def test_a_constant_of_the_module_that_is_computed_from_an_import_counts(tmp_pat
     assert analyser.analyse(SourceText(text)).findings
     workspace.opened["values.py"] = "A = 7\n"
     assert analyser.analyse(SourceText(text)) == analyse(
-        SourceText(text), None, workspace.library()
+        SourceText(text), library=workspace.library()
     )
     assert not analyser.analyse(SourceText(text)).findings
 
@@ -387,6 +420,7 @@ HOSTILE = {
     "deep": {"m0.py": "sync = " + "(" * 30_000 + "1" + ")" * 30_000},
     "large": {"m0.py": "sync = 1\n" + "#" * (2 << 20)},
     "binary": {"m0.py": "\x00\x01"},
+    "names": {"m0.py": f"from {'m' * 300} import sync\nimport {'m.' * 3000}m\n"},
     "calls": {
         f"m{i}.py": (
             f"from m{i + 1} import sync as f{i + 1}\n"
@@ -402,7 +436,7 @@ def test_nothing_of_a_workspace_stops_it(tmp_path: Path, files: dict[str, str]) 
     body = "if wg_id == 0:\n    T.cuda.cta_sync()\nsync(wg_id)\nx = y"
     text = kernel(body, imports="from m0 import sync\ny = sync(1)\n")
     started = time.monotonic()
-    analysis = analyse(SourceText(text), None, Workspace(tmp_path, files).library())
+    analysis = analyse(SourceText(text), library=Workspace(tmp_path, files).library())
     assert not analysis.failures
     assert time.monotonic() - started < 10
 
@@ -445,7 +479,7 @@ FOUND = [
 
 def in_two_files(tmp_path: Path, parts: tuple[str, str], selection: Selection | None = None):
     library = Workspace(tmp_path, {"helpers.py": parts[0]}).library()
-    analysis = analyse(SourceText(parts[1]), selection, library)
+    analysis = analyse(SourceText(parts[1]), selection, library=library)
     assert not analysis.failures
     return analysis.findings
 

@@ -11,7 +11,8 @@ from tirx_lens.rules.examples import in_kernel
 
 def codes(comment: str, selection: Selection | None = None) -> list[str]:
     text = in_kernel(f"if wg_id == 0:\n    T.cuda.cta_sync(){comment}\n")
-    return [finding.code for finding in analyse(SourceText(text), selection).findings]
+    found = analyse(SourceText(text), selection).findings
+    return [finding.code for finding in found if finding.code.startswith("TX")]
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ def codes(comment: str, selection: Selection | None = None) -> list[str]:
         "  # tirx-lens: ignore",
         "  # tirx-lens: ignore[TX1]",
         "  # noqa: E501  # tirx-lens: ignore[TX102] the other warpgroup has left",
+        "  # tirx-lens: ignore[TX101]  # tirx-lens: ignore[TX102]",
     ],
 )
 def test_silent(comment: str) -> None:
@@ -30,7 +32,16 @@ def test_silent(comment: str) -> None:
 
 @pytest.mark.parametrize(
     "comment",
-    ["", "  # tirx-lens: ignore[TX101]", "  # tirx-lens: ignore[]", "  # tirx-lens: ignored"],
+    [
+        "",
+        "  # tirx-lens: ignore[TX101]",
+        "  # tirx-lens: ignore[]",
+        "  # tirx-lens: ignored",
+        "  # tirx-lens: ignore[tx102]",
+        "  # tirx-lens: ignore[TX102",
+        "  # tirx-lens: ignore-file[TX102]",
+        "; '# tirx-lens: ignore[TX102]'",
+    ],
 )
 def test_not_silent(comment: str) -> None:
     assert codes(comment) == ["TX102"]

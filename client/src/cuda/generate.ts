@@ -62,7 +62,7 @@ export class CudaGenerator implements vscode.Disposable {
           if (given === undefined) {
             return;
           }
-          params = { ...params, builder: result.builder, arguments: given };
+          params = { ...params, builder: result.builder, answers: given };
         }
       }
     }
@@ -85,7 +85,7 @@ export class CudaGenerator implements vscode.Disposable {
     const params: CudaParams = {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
-      ...(view.given === undefined ? {} : { arguments: view.given }),
+      ...(view.given === undefined ? {} : { answers: view.given }),
     };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
     try {
@@ -133,7 +133,7 @@ export class CudaGenerator implements vscode.Disposable {
 
   async #open(source: vscode.Uri, cuda: Cuda, params: CudaParams): Promise<void> {
     const uri = viewUri(source, cuda.builder, cuda.title);
-    const view = { uri, source, builder: cuda.builder, given: params.arguments, text: cuda.text, stale: undefined };
+    const view = { uri, source, builder: cuda.builder, given: params.answers, text: cuda.text, stale: undefined };
     this.views.put(view);
     await this.views.reveal(view);
   }

@@ -128,6 +128,7 @@ export class Session {
       documentSelector: [
         { language: "python", scheme: "file" },
         { language: "python", scheme: "untitled" },
+        { scheme: "file", pattern: "**/pyproject.toml" },
       ],
       initializationOptions: this.launch.options,
       outputChannel: this.#log,

@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirx_lens.analysis import Selection, analyse
-from tirx_lens.files import Unreadable, find_files, read_source
-from tirx_lens.fixes import apply_safe_fixes
-from tirx_lens.report.checked import CheckedFile
-from tirx_lens.report.concise import concise, summary
-from tirx_lens.report.json import as_json
-from tirx_lens.rules.registry import RULES
-from tirx_lens.syntax.read import open_library
-from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
+from tirx_lens.checking import Fixing, Outcome, check_file, check_text
+from tirx_lens.cli import streams
+from tirx_lens.cli.configured import (
+    Configured,
+    MisuseError,
+    Planned,
+    add_check_arguments,
+    refuse,
+)
+from tirx_lens.cli.jobs import Work, work_through
+from tirx_lens.cli.output import (
+    COUNTED,
+    FORMATS,
+    MACHINE,
+    Output,
+    show,
+    show_diffs,
+    show_failures,
+)
+from tirx_lens.cli.progress import Bar
+from tirx_lens.files import Unreadable, decode, is_excluded
+from tirx_lens.rewrite import rewrite
+from tirx_lens.workspace import SourceCache
 
 if TYPE_CHECKING:
     import argparse
 
 CLEAN, FOUND, FAILED = 0, 1, 2
+STDIN = Path("-")
+"""Standard input. `./-` is an equal path and another thing: compare by identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to check, and which of its fixes to apply."""
+
+    file: Planned | Unreadable
+    fixing: Fixing
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.file.path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,98 +60,192 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        type=Path,
-        help="files, and folders to search for Python files (default: the current folder)",
+        type=_path,
+        help="files, and folders to search for Python files (default: the current folder); "
+        "`-` reads standard input",
     )
-    parser.add_argument(
+    shown = parser.add_argument_group("what is printed")
+    shown.add_argument(
         "--output-format",
-        choices=("concise", "json"),
+        choices=FORMATS,
         default="concise",
-        help="one line a finding, or a JSON array in Ruff's shape (default: concise)",
+        help="one line a finding; with the source; JSON in Ruff's shape; SARIF 2.1.0; annotations "
+        "of GitHub Actions (default: concise)",
     )
-    parser.add_argument("--fix", action="store_true", help="apply the safe fixes to the files")
-    parser.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix: apply the unsafe ones too"
+    shown.add_argument(
+        "--statistics", action="store_true", help="how often each rule was found, not where"
     )
-    parser.add_argument(
-        "--select", metavar="CODES", default="TX", help="only these rules: codes or prefixes"
+    shown.add_argument("-q", "--quiet", action="store_true", help="the findings and nothing else")
+    fixes = parser.add_argument_group("fixes")
+    fixes.add_argument("--fix", action="store_true", help="apply the safe fixes to the files")
+    fixes.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --fix or --diff: the unsafe ones too, which want their author's eyes",
     )
-    parser.add_argument("--ignore", metavar="CODES", default="", help="not these rules")
-    parser.add_argument(
+    fixes.add_argument(
+        "--diff",
+        action="store_true",
+        help="print what --fix would change and write nothing; exit with 1 if that is something",
+    )
+    add_check_arguments(parser)
+    files = parser.add_argument_group("which files")
+    files.add_argument(
         "--exclude",
         metavar="PATTERN",
         action="append",
         default=[],
         help="pass over files and folders of this name or path (shell pattern; repeatable)",
     )
+    files.add_argument(
+        "--no-respect-gitignore",
+        dest="respect_gitignore",
+        action="store_false",
+        help="read what Git ignores, too",
+    )
+    files.add_argument(
+        "--stdin-filename",
+        metavar="NAME",
+        type=Path,
+        help="the path that standard input is checked as: what it is called in what is printed, "
+        "and where its configuration and what it imports are looked for (default: -, in the "
+        "current folder)",
+    )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 even when something was found"
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        help="how many processes check at once (default: as many as there are cores, where the "
+        "work takes long enough)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the files; 0: nothing found, 1: something found, 2: a file or option was no good."""
-    selection = Selection(_codes(arguments.select), _codes(arguments.ignore))
-    unknown = [code for code in (*selection.select, *selection.ignore) if not _is_known(code)]
-    if unknown:
-        print(f"tirx-lens: no rule has a code that begins with {unknown[0]}", file=sys.stderr)
+    streams.prepare(utf8=arguments.output_format in MACHINE)
+    objection = _objection(arguments)
+    if objection is not None:
+        streams.say(objection)
         return FAILED
-    checked: list[CheckedFile] = []
-    cache = SourceCache()
-    failed = False
-    fixed = 0
-    for found in find_files(arguments.paths or [Path()], tuple(arguments.exclude)):
-        source = found if isinstance(found, Unreadable) else read_source(found)
-        if isinstance(found, Unreadable) or isinstance(source, Unreadable):
-            problem = found if isinstance(found, Unreadable) else source
-            print(f"tirx-lens: {problem.path}: {problem.reason}", file=sys.stderr)  # type: ignore[union-attr]
-            failed = True
-            continue
-        library = open_library(WorkspaceModules(found, cache), str(absolute(found)))
-        if arguments.fix:
-            again = partial(analyse, selection=selection, library=library)
-            outcome = apply_safe_fixes(source, again, unsafe=arguments.unsafe_fixes)
-            if outcome.applied:
-                fixed += outcome.applied
-                failed |= not _write(found, outcome.text)
-                source = type(source)(outcome.text)
-        analysis = analyse(source, selection, library)
-        for code, reason in analysis.failures:
-            print(f"tirx-lens: {found}: rule {code} failed: {reason}", file=sys.stderr)
-            failed = True
-        checked.append(CheckedFile(found, source, analysis.findings))
-    _print(checked, arguments.output_format, fixed)
-    if failed:
-        return FAILED
-    found_any = any(file.findings for file in checked)
-    return FOUND if found_any and not arguments.exit_zero else CLEAN
-
-
-def _print(checked: list[CheckedFile], output_format: str, fixed: int) -> None:
-    if output_format == "json":
-        print(as_json(checked))
-        return
-    for line in concise(checked):
-        print(line)
-    if fixed:
-        print(f"Fixed {fixed} {'problem' if fixed == 1 else 'problems'}.")
-    print(summary(checked))
-
-
-def _write(path: Path, text: str) -> bool:
-    """Write a mended text, keeping its line ends and its byte order mark."""
     try:
-        mark = b"\xef\xbb\xbf" if path.read_bytes().startswith(b"\xef\xbb\xbf") else b""
-        path.write_bytes(mark + text.encode("utf-8"))
-    except OSError as error:
-        print(f"tirx-lens: {path}: {error.strerror or error}", file=sys.stderr)
-        return False
-    return True
+        configured = Configured.of_check(arguments)
+        if _names_input(arguments.paths) or arguments.stdin_filename is not None:
+            return _check_input(arguments, configured)
+        return _check_files(arguments, configured)
+    except MisuseError as error:
+        refuse(error)
+        return FAILED
 
 
-def _codes(listed: str) -> tuple[str, ...]:
-    return tuple(code.strip().upper() for code in listed.split(",") if code.strip())
+def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
+    planned = configured.plan(
+        arguments.paths or [Path()],
+        tuple(arguments.exclude),
+        respect_gitignore=arguments.respect_gitignore,
+    )
+    fixing = _fixing(arguments)
+    tasks = [Task(file, fixing) for file in planned]
+    if not tasks:
+        streams.say("there is no Python file to check here")
+    with closing(Bar(len(tasks), quiet=arguments.quiet)) as bar:
+        work = Work(partial(_check, SourceCache()), _lost)
+        outcomes = work_through(tasks, work, arguments.jobs, bar.advance)
+    output = Output(arguments.output_format, arguments.statistics, arguments.quiet)
+    if arguments.diff:
+        show_failures(outcomes)
+        show_diffs(outcomes, output, sys.stdout)
+    else:
+        outcomes = [_written(outcome) for outcome in outcomes]
+        show_failures(outcomes)
+        show(outcomes, output, sys.stdout)
+    return _exit_code(outcomes, arguments)
 
 
-def _is_known(code: str) -> bool:
-    return any(rule.code.startswith(code) for rule in RULES)
+def _check_input(arguments: argparse.Namespace, configured: Configured) -> int:
+    """Check standard input. With `--fix` the text goes to standard output, the rest to error."""
+    path = arguments.stdin_filename or STDIN
+    options = configured.options(path)
+    configured.refuse_problems()
+    file = decode(path, streams.read_input())
+    if isinstance(file, Unreadable):
+        outcome = Outcome(path, failures=(file.reason,))
+    elif is_excluded(path, tuple(arguments.exclude)):
+        outcome = Outcome(path)
+    else:
+        outcome = check_text(path, file, options, _fixing(arguments))
+    output = Output(arguments.output_format, arguments.statistics, arguments.quiet)
+    show_failures([outcome])
+    if arguments.diff:
+        show_diffs([outcome], output, sys.stdout)
+    elif arguments.fix:
+        if not isinstance(file, Unreadable):
+            mended = outcome.rewrite.after if outcome.rewrite is not None else file.data
+            streams.write(sys.stdout, mended)
+        show([outcome], output, sys.stderr)
+    else:
+        show([outcome], output, sys.stdout)
+    return _exit_code([outcome], arguments)
+
+
+def _check(cache: SourceCache, task: Task) -> Outcome:
+    if isinstance(task.file, Unreadable):
+        return Outcome(task.path, failures=(task.file.reason,))
+    return check_file(task.path, task.file.options, task.fixing, cache)
+
+
+def _lost(task: Task, reason: str) -> Outcome:
+    return Outcome(task.path, failures=(f"could not be checked: {reason}",))
+
+
+def _fixing(arguments: argparse.Namespace) -> Fixing:
+    if not (arguments.fix or arguments.diff):
+        return Fixing.NONE
+    return Fixing.ALL if arguments.unsafe_fixes else Fixing.SAFE
+
+
+def _written(outcome: Outcome) -> Outcome:
+    """Write the change of a file, if there is one; one that cannot be written is a failure."""
+    if outcome.rewrite is None:
+        return outcome
+    reason = rewrite(outcome.path, outcome.rewrite)
+    if reason is None:
+        return outcome
+    return replace(outcome, failures=(*outcome.failures, f"not fixed: {reason}"), fixed=0)
+
+
+def _exit_code(outcomes: list[Outcome], arguments: argparse.Namespace) -> int:
+    if any(outcome.failures for outcome in outcomes):
+        return FAILED
+    if arguments.diff:
+        found = any(outcome.rewrite is not None for outcome in outcomes)
+    else:
+        found = any(outcome.checked.findings for outcome in outcomes if outcome.checked)
+    return FOUND if found and not arguments.exit_zero else CLEAN
+
+
+def _objection(arguments: argparse.Namespace) -> str | None:
+    """Return what is wrong with the options, if something is."""
+    if arguments.jobs is not None and arguments.jobs < 1:
+        return "--jobs must be at least 1"
+    if arguments.statistics and arguments.output_format not in COUNTED:
+        return f"--statistics goes with the formats {', '.join(COUNTED)}"
+    if arguments.statistics and arguments.diff:
+        return "--statistics and --diff do not go together"
+    if _names_input(arguments.paths) and len(arguments.paths) > 1:
+        return "standard input, `-`, is checked alone"
+    if arguments.stdin_filename is not None and not (
+        arguments.paths == [] or _names_input(arguments.paths)
+    ):
+        return "--stdin-filename is about standard input, and files are named, too"
+    return None
+
+
+def _path(word: str) -> Path:
+    return STDIN if word == "-" else Path(word)
+
+
+def _names_input(paths: list[Path]) -> bool:
+    return any(path is STDIN for path in paths)

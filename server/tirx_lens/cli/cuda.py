@@ -10,6 +10,7 @@ import tokenize
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
 from tirx_lens.compile.builders import Builder, find_builder, find_builders
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tirx_lens.compile.request import BuildRequest, Scalar
+    from tirx_lens.model.given import Given
 
 BUILT, BROKEN, FAILED = 0, 1, 2
 
@@ -43,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="an argument of the builder; wins over the comment `# tirx-lens: args ...`",
+        help="an argument of the builder; wins over the comment `# tirx-lens: args ...` above it, "
+        "which wins over the configuration",
     )
     parser.add_argument(
         "--interpreter",
@@ -62,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop a build after this long (default: 120)",
     )
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
+    add_source_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,6 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         requests = _requests(arguments)
     except _UsageError as error:
         print(f"tirx-lens cuda: {error}", file=sys.stderr)
+        return FAILED
+    except MisuseError as error:
+        refuse(error)
         return FAILED
     results = asyncio.run(_build(requests, arguments.interpreter))
     if arguments.output_format == "json":
@@ -112,7 +119,11 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
         given[key] = value
     if not arguments.time_limit > 0:  # which NaN is not, either
         raise _UsageError("--time-limit must be more than 0 seconds")
-    chosen = _choose(path, text, name)
+    given_for_file = _given_by_project(arguments, path)
+    chosen = tuple(
+        builder.with_given(given_for_file) if isinstance(builder, Builder) else builder
+        for builder in _choose(path, text, name)
+    )
     _check(path, chosen, given)
     return tuple(
         prepare(
@@ -126,6 +137,13 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
         )
         for builder in chosen
     )
+
+
+def _given_by_project(arguments: argparse.Namespace, path: Path) -> Given:
+    configured = Configured.of_source(arguments)
+    given = configured.options(path).given
+    configured.refuse_problems()
+    return given
 
 
 def _split(argument: str) -> tuple[Path, str | None]:
@@ -157,8 +175,14 @@ def _check(path: Path, chosen: tuple[Builder | str, ...], given: Mapping[str, Sc
             comment = " ".join(f"{name}=..." for name in missing)
             raise _UsageError(
                 f"{path}:{builder.line}: {builder.name} needs a value for {', '.join(missing)}: "
-                f"add {options}, or write `# tirx-lens: args {comment}` above the builder"
+                f"add {options}, or write `# tirx-lens: args {comment}` above the builder, or "
+                f"{_in_table(builder.name, missing)}"
             )
+
+
+def _in_table(builder: str, missing: tuple[str, ...]) -> str:
+    values = ", ".join(f"{name} = ..." for name in missing)
+    return f"`{builder} = {{ {values} }}` below [tool.tirx-lens.arguments] of pyproject.toml"
 
 
 def _meant_for(

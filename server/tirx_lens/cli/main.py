@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import sys
 from typing import TYPE_CHECKING
 
 from tirx_lens import __version__
+from tirx_lens.cli.streams import BROKEN_PIPE, say, silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +26,33 @@ COMMANDS = {
 FAILED = 2
 """Exit code when tirx-lens itself, rather than what it looked at, is at fault."""
 
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl+C ended: 128 + 2."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `tirx-lens` with the given arguments and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        silence(sys.stdout)
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        silence(sys.stdout)
+        say(f"cannot write: {error.strerror}")
+        return FAILED
+    return code
+
+
+def _run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tirx-lens",
         description="Find the mistakes in TIRx kernels that TVM compiles silently.",
@@ -42,13 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name == called:
             importlib.import_module(f"tirx_lens.cli.{name}").add_arguments(subparser)
     arguments = parser.parse_args(words)
-    try:
-        return int(importlib.import_module(f"tirx_lens.cli.{arguments.command}").run(arguments))
-    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
-        sys.stderr.close()
-        return FAILED
-    except KeyboardInterrupt:
-        return 130
+    return int(importlib.import_module(f"tirx_lens.cli.{arguments.command}").run(arguments))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Read from the text alone, half-typed files included; nothing is executed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.compile.request import Scalar
+    from tirx_lens.model.given import Given
 
 _DEFINITIONS = frozenset({"function_definition"})
 _IMPORTS = frozenset({"import_statement", "import_from_statement"})
@@ -52,7 +53,7 @@ class Builder:
 
     `line` is the `def` line, `first_line` that of the first decorator or of the arguments comment,
     `last_line` the last of the body. `arguments` come from the comment
-    `# tirx-lens: args M=1024 ...` above.
+    `# tirx-lens: args M=1024 ...` above, and from the project for names that it leaves out.
     """
 
     name: str
@@ -64,8 +65,14 @@ class Builder:
     parameters: tuple[Parameter, ...] = ()
     arguments: Mapping[str, Scalar] = field(default_factory=dict)
 
+    def with_given(self, given: Given) -> Builder:
+        """Return the builder with what the project gives for those of its parameters."""
+        ours = given.arguments_of(self.name)
+        known = {p.name: ours[p.name] for p in self.parameters if p.name in ours}
+        return replace(self, arguments={**known, **self.arguments})
+
     def missing(self, given: Mapping[str, Scalar]) -> tuple[str, ...]:
-        """Return the parameters that neither `given`, nor the comment, nor a default names."""
+        """Return the parameters that neither `given`, nor `arguments`, nor a default names."""
         return tuple(
             parameter.name
             for parameter in self.parameters

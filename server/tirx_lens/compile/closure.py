@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.request import SourceFile
 from tirx_lens.syntax.imports import STATEMENTS, imports_of
 from tirx_lens.syntax.tree import parse, walk
-from tirx_lens.workspace import absolute, files_of_module, search_path
+from tirx_lens.workspace import absolute, files_of_module, packages_of, search_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def closure_of(
         if content is None:
             continue
         files[path] = content
-        pending.extend(_packages_of(path))
+        pending.extend(packages_of(path))
         root = parse(content.encode("utf-8", "replace")).root_node
         for statement in walk(root, STATEMENTS):
             for item in imports_of(statement):
@@ -73,13 +73,6 @@ def _imported_files(item: Import, importer: Path, roots: Sequence[Path]) -> Iter
     yield from files_of_module(importer, item.level, item.module, roots)
     if item.name is not None:
         yield from files_of_module(importer, item.level, (*item.module, item.name), roots)
-
-
-def _packages_of(path: Path) -> Iterator[Path]:
-    directory = path.parent
-    while (directory / "__init__.py").is_file() and directory != directory.parent:
-        yield directory / "__init__.py"
-        directory = directory.parent
 
 
 def _read(path: Path) -> str | None:

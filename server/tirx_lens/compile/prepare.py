@@ -29,8 +29,8 @@ def prepare(
 ) -> BuildRequest:
     """Make the request for one builder; a name stands for one that the text does not show.
 
-    `arguments` win over those of the comment above the builder. Reads the workspace's modules that
-    the file imports from disk.
+    `arguments` win over the builder's own, of the comment above it or of the project. Reads the
+    workspace's modules that the file imports from disk.
     """
     closure = closure_of(path, text, workspace=workspace, open_texts=open_texts)
     known = isinstance(builder, Builder)

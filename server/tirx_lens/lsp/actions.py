@@ -119,7 +119,8 @@ def _quick_fixes(
             is_preferred=True if is_fixable(finding) else None,
             edit=_workspace_edit(document, finding.fix.edits, client),
         )
-    if (edit := suppression(document.source, finding)) is not None:
+    edit = suppression(document.source, finding) if finding.is_of_rule else None
+    if edit is not None:
         yield types.CodeAction(
             title=f"Ignore {finding.code} on this line",
             kind=types.CodeActionKind.QuickFix,

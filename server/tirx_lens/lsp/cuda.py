@@ -87,10 +87,10 @@ class CudaService:
         return await self._build(document, Path(path), asked)
 
     async def _build(self, document: Document, path: Path, asked: CudaParams) -> CudaReply:
-        chosen = await self._server.background.run(lambda: choose_builder(document, asked))
+        chosen = await self._server.background.run(lambda: self._choose(document, asked))
         if isinstance(chosen, (Choose, Failed)):
             return chosen
-        arguments = arguments_for(chosen, asked.arguments)
+        arguments = arguments_for(chosen, asked)
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
@@ -98,6 +98,12 @@ class CudaService:
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
         return self._reply(result, chosen, document, path)
+
+    def _choose(self, document: Document, asked: CudaParams) -> Builder | Choose | Failed:
+        chosen = choose_builder(document, asked)
+        if isinstance(chosen, (Choose, Failed)):
+            return chosen
+        return chosen.with_given(self._server.projects.options(document.uri).given)
 
     def _request(
         self, document: Document, path: Path, builder: Builder, arguments: Mapping[str, Scalar]
@@ -209,17 +215,24 @@ def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | 
     return Choose(tuple(dict.fromkeys(builder.name for builder in builders)))
 
 
-def arguments_for(builder: Builder, given: Mapping[str, str]) -> dict[str, Scalar]:
-    """Return the arguments of a build: those of the comment above the builder, then the given."""
+def arguments_for(builder: Builder, asked: CudaParams) -> dict[str, Scalar]:
+    """Return the arguments of a build.
+
+    What was asked for goes before the comment above the builder, that before the project's
+    configuration, and last comes what the user answered when none of them named a value.
+    """
     from tirx_lens.compile.prepare import parse_value
 
     known = {parameter.name for parameter in builder.parameters}
-    values = {name: parse_value(text) for name, text in given.items() if name in known}
-    return values | dict(builder.arguments)
+
+    def read(texts: Mapping[str, str]) -> dict[str, Scalar]:
+        return {name: parse_value(text) for name, text in texts.items() if name in known}
+
+    return read(asked.answers) | dict(builder.arguments) | read(asked.arguments)
 
 
 def needed(builder: Builder) -> NeedArguments:
-    """Ask for the arguments that the comment above the builder does not give."""
+    """Ask for the arguments that neither the comment above the builder nor the project gives."""
     return NeedArguments(
         builder.name,
         tuple(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.lsp.documents import lsp_range, uri_of
-from tirx_lens.model.finding import Finding, Severity
+from tirx_lens.model.finding import UNUSED_SUPPRESSION, Finding, Severity
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def to_diagnostic(
         code=finding.code,
         code_description=types.CodeDescription(rule_url(finding.code, finding.name)),
         source=SOURCE,
+        tags=[types.DiagnosticTag.Unnecessary] if finding.code == UNUSED_SUPPRESSION else None,
         related_information=[
             types.DiagnosticRelatedInformation(
                 _location(related, document, encoding), related.message

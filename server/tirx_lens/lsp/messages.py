@@ -41,13 +41,18 @@ class RawRequest:
 
 @dataclass(frozen=True, slots=True)
 class CudaParams:
-    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name."""
+    """What `tirxLens/cuda` asks for. `arguments` are Python expressions by parameter name.
+
+    `answers` are too: what the user said when asked for what nothing gave. They count for
+    parameters that still nothing else names.
+    """
 
     uri: str
     line: int | None = None
     column: int | None = None
     builder: str | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
     work_done_token: str | int | None = None
 
     @classmethod
@@ -63,17 +68,23 @@ class CudaParams:
         builder = _at(params, "builder")
         if builder is not None and not isinstance(builder, str):
             raise MalformedMessageError("builder must be a string")
-        arguments = _at(params, "arguments") or {}
-        if not isinstance(arguments, dict):
-            raise MalformedMessageError("arguments must be an object of names and values")
-        written = {}
-        for name, value in arguments.items():
-            if not isinstance(value, (str, int, float, bool)):
-                raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
-            written[name] = value if isinstance(value, str) else repr(value)
+        written, answers = _written(params, "arguments"), _written(params, "answers")
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        return cls(uri, line, column, builder, written, token)
+        return cls(uri, line, column, builder, written, answers, token)
+
+
+def _written(params: object, key: str) -> Mapping[str, str]:
+    """Return the values under a key as Python expressions."""
+    values = _at(params, key) or {}
+    if not isinstance(values, dict):
+        raise MalformedMessageError(f"{key} must be an object of names and values")
+    written = {}
+    for name, value in values.items():
+        if not isinstance(value, (str, int, float, bool)):
+            raise MalformedMessageError(f"argument {name} must be a string, number or boolean")
+        written[name] = value if isinstance(value, str) else repr(value)
+    return written
 
 
 def _at(value: object, key: str) -> Any:

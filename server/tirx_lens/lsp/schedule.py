@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Schedule:
         background: Background,
         deliver: Callable[[Analysed], None],
     ) -> None:
-        """Each document, by its URI, gets an analyser of its own, which is given its versions.
+        """Each document gets an analyser of its own, by its URI, and that its versions in order.
 
         `deliver` is called on the message loop, for the newest version of a document only.
         """
@@ -56,8 +56,11 @@ class Schedule:
         self._depends: dict[str, Analysis] = {}
 
     def submit(self, document: Document) -> None:
-        """Have this version analysed, in place of any version not yet begun."""
-        self._newest[document.uri] = document
+        """Have this version analysed, in place of any version not yet begun.
+
+        One that is submitted again is analysed again: what it is analysed with may have changed.
+        """
+        self._newest[document.uri] = replace(document)
         self._done.pop(document.uri, None)
         if document.uri not in self._running:
             self._running[document.uri] = asyncio.create_task(self._follow(document.uri))

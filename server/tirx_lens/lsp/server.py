@@ -22,6 +22,7 @@ from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
 from tirx_lens.model.source import Encoding
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.lsp.cuda import CompilerFactory
+    from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
-    Analyse = Callable[[SourceText, Selection], Analysis]
+    Analyse = Callable[[SourceText, Selection, Given], Analysis]
     NewAnalyser = Callable[["LensServer", str], Analyse]
 
 _log = logging.getLogger(__name__)
@@ -58,7 +60,8 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
-        self.schedule = Schedule(self._analyser_of_selected, self.background, self._publish)
+        self.projects = Projects(self)
+        self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.cuda = CudaService(self, compilers)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
@@ -99,12 +102,11 @@ class LensServer(LanguageServer):
         if read.settings.log_level is not None:
             set_level(read.settings.log_level)
         self.settings = read.settings
-        for document in self.documents:
-            self.look_at(document)
+        self.look_at_all()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
-        if not document.is_python:
+        if not document.is_python and not is_configuration(document.uri):
             return
         if self.settings.enable:
             self.schedule.submit(document)
@@ -112,12 +114,18 @@ class LensServer(LanguageServer):
             self.schedule.forget(document.uri)
             self._publish(Analysed(document, ()))
 
+    def look_at_all(self) -> None:
+        """Have every document analysed anew, with its configuration as it is on disk now."""
+        self.projects.forget()
+        for document in self.documents:
+            self.look_at(document)
+
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
-        if document is not None and document.is_python:
-            self._shown.pop(document.uri, None)
+        if document is not None and document.uri in self._shown:
+            self._shown.pop(document.uri)
             self.text_document_publish_diagnostics(
                 publication(document, (), self.documents.encoding)
             )
@@ -179,7 +187,7 @@ class LensServer(LanguageServer):
         `anew` says that the file itself may be new or gone, and not only its text be another.
         """
         path = to_fs_path(uri) if uri.startswith("file:") else None
-        if path is None:
+        if path is None or not path.endswith(".py"):
             return
         users = self.schedule.importing() if anew else self.schedule.users_of(path)
         for user in users:
@@ -187,19 +195,32 @@ class LensServer(LanguageServer):
             if document is not None:
                 self.look_at(document)
 
-    def _analyser_of_selected(self, uri: str) -> Callable[[SourceText], Analysis]:
+    def _analyser_of(self, uri: str) -> Callable[[SourceText], Analysis]:
+        """Make the analyser of a document; it is called on the background threads."""
+        if is_configuration(uri):
+            return check_configuration
         analyse = self._new_analyser(self, uri)
-        return lambda source: analyse(source, self.settings.selection)
+
+        def analyse_as_configured(source: SourceText) -> Analysis:
+            options = self.projects.options(uri)
+            if options.is_excluded:
+                from tirx_lens.analysis import Analysis
+
+                return Analysis(source)
+            return analyse(source, options.selection, options.given)
+
+        return analyse_as_configured
 
     async def _fixed_text(self, document: Document) -> str:
         from tirx_lens.fixes import apply_safe_fixes
 
         fixed = await self.background.run(
-            lambda: apply_safe_fixes(document.source, self._analyser_of_selected(document.uri))
+            lambda: apply_safe_fixes(document.source, self._analyser_of(document.uri))
         )
         return fixed.text
 
     def _publish(self, analysed: Analysed) -> None:
+        self.projects.report()
         document, findings = analysed.document, analysed.findings
         shown = self._shown.get(document.uri)
         if shown == 0 and not findings and not mentions_tirx(document.source):
@@ -235,6 +256,7 @@ def create_server(
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
         server.cuda.report_ready()
+        server.projects.watch()
         server.keep(asyncio.create_task(server.background.run(_load_rules)))
 
     @server.feature(types.SHUTDOWN)
@@ -254,8 +276,17 @@ def create_server(
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        look_at_newest(params.text_document.uri)
-        server.look_at_users(params.text_document.uri, anew=True)
+        if is_configuration(params.text_document.uri):
+            server.look_at_all()
+        else:
+            server.projects.forget()  # for clients that do not watch files
+            look_at_newest(params.text_document.uri)
+            server.look_at_users(params.text_document.uri, anew=True)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        if any(is_configuration(change.uri) for change in params.changes):
+            server.look_at_all()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:

@@ -11,29 +11,32 @@ from tirx_lens.lsp.logs import LEVELS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tirx_lens.analysis import Selection
+    from tirx_lens.configuration.options import Overrides
 
 SECTION = "tirx-lens"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user chose. `interpreter` is an argv, `time_limit` is in seconds."""
+    """What the user chose. `interpreter` is an argv, `time_limit` is in seconds.
+
+    `select` is None where the project's configuration is to say which rules report.
+    """
 
     interpreter: tuple[str, ...] = ()
     arch: str | None = None
     time_limit: float = 120.0
-    select: tuple[str, ...] = ("TX",)
+    select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     enable: bool = True
     log_level: str | None = None
 
     @property
-    def selection(self) -> Selection:
-        """Return which rules report."""
-        from tirx_lens.analysis import Selection  # only when first needed: it loads the rules
+    def overrides(self) -> Overrides:
+        """Return what stands over the configurations of projects, as the command line's would."""
+        from tirx_lens.configuration.options import Overrides  # when first needed: it loads rules
 
-        return Selection(self.select, self.ignore)
+        return Overrides(self.select, self.ignore)
 
     def command(self, *, trusted: bool) -> tuple[str, ...]:
         """Return the argv of the interpreter that builds kernels.
@@ -70,7 +73,8 @@ def read_settings(values: object, defaults: Settings | None = None) -> SettingsR
             kept = next(f.default for f in fields(Settings) if f.name == attribute)
             kept = getattr(defaults, attribute) if defaults else kept
             refused.append(
-                f"setting {SECTION}.{name} must be {error}, not {_shown(value)}; using {kept!r}"
+                f"setting {SECTION}.{name} must be {error}, not {_shown(value)}; using "
+                f"{'the default' if kept is None else repr(kept)}"
             )
     return SettingsRead(replace(settings, **accepted), tuple(refused))
 
@@ -109,6 +113,11 @@ def _codes(value: object) -> tuple[str, ...]:
     raise ValueError("a list of rule codes or prefixes such as TX102 or TX1")
 
 
+def _selected(value: object) -> tuple[str, ...] | None:
+    """Read `select`: an empty list is that of an editor that always sends its settings."""
+    return _codes(value) or None
+
+
 def _level(value: object) -> str:
     if isinstance(value, str) and value in LEVELS:
         return value
@@ -125,7 +134,7 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "interpreter": ("interpreter", _argv),
     "arch": ("arch", _name),
     "timeLimit": ("time_limit", _seconds),
-    "select": ("select", _codes),
+    "select": ("select", _selected),
     "ignore": ("ignore", _codes),
     "enable": ("enable", _switch),
     "logLevel": ("log_level", _level),

@@ -17,8 +17,18 @@ if TYPE_CHECKING:
 
     Move = Callable[[Span], Span]
 
+_BARE_LINE_END = re.compile(r"(?<!\r)\n")
 LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
 """What `line_mark` makes; the group is the offset."""
+
+INVALID_SUPPRESSION = "invalid-suppression"
+"""Code and name of what is said of a suppression comment that cannot do what it was written for."""
+
+UNUSED_SUPPRESSION = "unused-suppression"
+"""Code and name of what is said of a suppression comment, or a code in one, that silences nothing.
+
+It goes without harm, so editors show it faded.
+"""
 
 
 def line_mark(offset: int) -> str:
@@ -57,6 +67,13 @@ class Edit:
         """Return the edit with its place moved."""
         return Edit(move(self.span), self.text)
 
+    def with_line_ends(self, source: SourceText) -> Edit:
+        r"""Return the edit with each `\n` of its own as the line end of the text around it."""
+        if "\n" not in self.text:
+            return self
+        ending = source.line_end(source.line_of(self.span.start))
+        return Edit(self.span, _BARE_LINE_END.sub(ending, self.text))
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:
@@ -70,6 +87,11 @@ class Fix:
         """Return the fix with its places moved."""
         edits = tuple(edit.moved(move) for edit in self.edits)
         return Fix(_with_moved_marks(self.message, move), self.applicability, edits)
+
+    def with_line_ends(self, source: SourceText) -> Fix:
+        """Return the fix with the line ends of the text that it is for."""
+        edits = tuple(edit.with_line_ends(source) for edit in self.edits)
+        return replace(self, edits=edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +116,8 @@ class Finding:
     """One thing a rule found.
 
     `code` and `name` are those of the rule ("TX102", "cta-sync-divergent"); `related` holds other
-    places in the order a reader should visit them, the call stack of inlined code included.
+    places in the order a reader should visit them, the call stack of inlined code included. What is
+    found in comments and configurations is found by no rule: its code is its name.
     """
 
     code: str
@@ -104,6 +127,11 @@ class Finding:
     span: Span
     fix: Fix | None = None
     related: tuple[Related, ...] = field(default=())
+
+    @property
+    def is_of_rule(self) -> bool:
+        """Whether a rule found it, which can be ignored."""
+        return self.code != self.name
 
     def moved(self, move: Move) -> Finding:
         """Return the finding with every place it names moved."""
@@ -115,8 +143,12 @@ class Finding:
             related=tuple(related.moved(move) for related in self.related),
         )
 
-    def with_lines(self, source: SourceText) -> Finding:
-        """Return the finding with one-based line numbers where its messages have line marks."""
+    def fitted(self, source: SourceText) -> Finding:
+        """Return the finding as it is shown and applied in a text.
+
+        Its messages have one-based line numbers where they had line marks, its fix the line ends of
+        the text.
+        """
 
         def spelled(message: str) -> str:
             return LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
@@ -124,7 +156,11 @@ class Finding:
         return replace(
             self,
             message=spelled(self.message),
-            fix=replace(self.fix, message=spelled(self.fix.message)) if self.fix else None,
+            fix=(
+                replace(self.fix.with_line_ends(source), message=spelled(self.fix.message))
+                if self.fix
+                else None
+            ),
             related=tuple(replace(r, message=spelled(r.message)) for r in self.related),
         )
 

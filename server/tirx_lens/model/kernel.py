@@ -231,6 +231,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """What one source text holds."""
+    """What one source text holds. Where it `has_errors`, there may be more kernels in it."""
 
     kernels: tuple[Kernel, ...] = ()
+    has_errors: bool = False

@@ -61,6 +61,14 @@ class SourceText:
         end = self.line_starts[line + 1] if line + 1 < len(self.line_starts) else len(self.data)
         return self.data[start:end].rstrip(b"\r\n")
 
+    def line_end(self, line: int) -> str:
+        """Return how a line ends; the last one, where nothing ends it, as the one above it."""
+        for number in (line, line - 1):
+            if 0 <= number < len(self.line_starts) - 1:
+                whole = self.data[self.line_starts[number] : self.line_starts[number + 1]]
+                return whole[len(whole.rstrip(b"\r\n")) :].decode()
+        return "\n"
+
     def slice(self, span: Span) -> str:
         """Return the text of a span."""
         return self.data[span.start : span.end].decode("utf-8", errors="replace")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.finding import Applicability
+from tirx_lens.report.checked import has_safe_fix
+from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,8 +20,8 @@ def concise(files: Iterable[CheckedFile]) -> Iterator[str]:
         for finding in file.findings:
             where = file.source.position(finding.span.start)
             yield (
-                f"{file.path}:{where.line + 1}:{where.column + 1}: {finding.code} "
-                f"{finding.severity.value}: {_mark(finding)}{finding.message}"
+                f"{shown_path(file.path)}:{where.line + 1}:{where.column + 1}: {finding.code} "
+                f"{finding.severity.value}: {_mark(finding)}{shown_text(finding.message)}"
             )
 
 
@@ -30,14 +31,16 @@ def summary(files: Iterable[CheckedFile]) -> str:
     if not findings:
         return "No problems found."
     noun = "problem" if len(findings) == 1 else "problems"
-    fixable = sum(_is_safe(finding) for finding in findings)
-    hint = f" ({fixable} fixable with `--fix`, marked [*])" if fixable else ""
+    safe = sum(has_safe_fix(finding) for finding in findings)
+    unsafe = sum(finding.fix is not None for finding in findings) - safe
+    hints = []
+    if safe:
+        hints.append(f"{safe} fixable with `--fix`, marked [*]")
+    if unsafe:
+        hints.append(f"{unsafe} {'more' if safe else 'fixable'} with `--fix --unsafe-fixes`")
+    hint = f" ({'; '.join(hints)})" if hints else ""
     return f"Found {len(findings)} {noun}{hint}."
 
 
 def _mark(finding: Finding) -> str:
-    return "[*] " if _is_safe(finding) else ""
-
-
-def _is_safe(finding: Finding) -> bool:
-    return finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    return "[*] " if has_safe_fix(finding) else ""

@@ -13,10 +13,10 @@ from tirx_lens.rules.urls import rule_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tirx_lens.model.finding import Finding, Fix, Related
+    from tirx_lens.model.finding import Finding, Fix
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
-    from tirx_lens.report.checked import CheckedFile
+    from tirx_lens.report.checked import CheckedFile, NamedText
 
 
 def as_json(files: Iterable[CheckedFile]) -> str:
@@ -35,12 +35,11 @@ def _finding(file: CheckedFile, finding: Finding) -> dict[str, object]:
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "filename": str(file.path),
-        **_range(source, finding.span),
+        **_place_in(file, finding.span),
         "fix": _fix(source, finding.fix) if finding.fix is not None else None,
         "url": rule_url(finding.code, finding.name),
         "related": [
-            {"message": related.message, **_related_place(file, related)}
+            {"message": related.message, **_place_in(file.holder_of(related), related.span)}
             for related in finding.related
         ],
     }
@@ -54,10 +53,8 @@ def _fix(source: SourceText, fix: Fix) -> dict[str, object]:
     }
 
 
-def _related_place(file: CheckedFile, related: Related) -> dict[str, object]:
-    if related.module is None:
-        return {"filename": str(file.path), **_range(file.source, related.span)}
-    return {"filename": related.module.path, **_range(related.module.source, related.span)}
+def _place_in(text: NamedText, span: Span) -> dict[str, object]:
+    return {"filename": str(text.path), **_range(text.source, span)}
 
 
 def _range(source: SourceText, span: Span) -> dict[str, object]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tirx_lens.model.finding import Finding
+    from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import Question, Rule
@@ -49,13 +50,18 @@ def run_rules(
     source: SourceText,
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
+    tvm_version: TvmVersion | None = None,
 ) -> Ran:
-    """Run `rules` on `kernels`. `source` is the text joined with those that it imports."""
+    """Run `rules` on `kernels`.
+
+    `source` is the text joined with those that it imports; `tvm_version` is what the user says they
+    are written for.
+    """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
-        view = KernelView(source, kernel, reach)
+        view = KernelView(source, kernel, reach, tvm_version)
         found: list[Finding] = []
         for rule in rules:
             try:
@@ -76,8 +82,13 @@ def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
     """
     once: dict[tuple[object, ...], Finding] = {}
     for unsettled in findings:
-        finding = unsettled.with_lines(source)
-        elsewhere = [(one.module, one.span) for one in finding.related[:1] if one.module]
-        key = (finding.code, finding.span, finding.message, *elsewhere)
+        finding = unsettled.fitted(source)
+        elsewhere = [
+            (one.module.path, one.span.start, one.span.end)
+            for one in finding.related[:1]
+            if one.module is not None
+        ]
+        place = (finding.span.start, finding.span.end)
+        key = (finding.code, *place, finding.message, *elsewhere)
         once.setdefault(key, finding)
     return sorted(once.values(), key=lambda found: (found.span.start, found.code))

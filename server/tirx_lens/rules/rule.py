@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Sequence
 
+    from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.imported import ModuleText
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
@@ -49,12 +50,14 @@ class KernelView:
     """What a rule looks at: one kernel, the text around it, and which thread gets where.
 
     `reach` is None when the text does not say how many threads the kernel has: rules about
-    participants then have nothing to say.
+    participants then have nothing to say. `tvm_version` is the TVM that the user says the text is
+    written for; `changes.spelling` tells it from the text where that is None.
     """
 
     source: SourceText
     kernel: Kernel
     reach: ReachMap | None
+    tvm_version: TvmVersion | None = None
     asked: dict[tuple[Question, Any], object] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -80,6 +80,17 @@ class CtaSyncDivergent(Rule):
                 T.cuda.warpgroup_sync(10)
             T.cuda.cta_sync()
         """),
+        # A reduction over the CTA meets twice.
+        in_kernel("""
+            part = T.alloc_shared([8], "float32")
+            total: T.f32
+            total = T.cuda.cta_sum(T.float32(1), 8, part.ptr_to([0]))
+            if wg_id == 0:
+                total = T.cuda.cta_sum(total, 8, part.ptr_to([0]))
+            else:
+                T.cuda.cta_sync()
+                T.cuda.cta_sync()
+        """),
         # Every sibling branch has one.
         in_kernel("""
             if wg_id == 0:
@@ -233,6 +244,14 @@ def build(WARPGROUPS):
                 if wg_id == 0:
                     T.cuda.warpgroup_sync(10)
             """),
+        ),
+        # A reduction of the whole CTA, by half of it.
+        Invalid(
+            in_kernel("""
+                part = T.alloc_shared([8], "float32")
+                if wg_id == 0:
+                    T.evaluate(T.cuda.cta_max(T.float32(1), 8, part.ptr_to([0])))  # <-
+            """)
         ),
         # Two roles, and an id that is taken.
         Invalid(
@@ -395,9 +414,10 @@ def kernel(A: T.Buffer((64,), "float16")):
 
 def _advice(reached: Reached, reach: ReachMap) -> str:
     warpgroup = only_warpgroup(reached.participants, reach.shape)
-    if reached.operation.op is Op.CTA_SYNC and warpgroup is not None:
+    plain = reached.operation.name.endswith(("cta_sync", "storage_sync"))
+    if plain and warpgroup is not None:
         return f"For warpgroup {warpgroup} alone use `T.cuda.warpgroup_sync(id)`"
-    if reached.operation.op is Op.CTA_SYNC and reached.participants.pick is Pick.ALL:
+    if plain and reached.participants.pick is Pick.ALL:
         where = place(reached.participants.possible, reach.shape)
         if where.startswith("warp "):
             return "For one warp alone use `T.cuda.warp_sync()`"

@@ -122,6 +122,38 @@ class PipelineNeverAdvances(Rule):
                 each.arrive(0)
                 take(each, moved)
         """),
+        # In one turn of an inner loop only: two halves of Q share each block of K.
+        in_kernel("""
+            pool = T.SMEMPool()
+            full = TMABar(pool, 4)
+            empty = MBarrier(pool, 4)
+            full.init(1)
+            empty.init(128)
+            pool.commit()
+            T.cuda.cta_sync()
+            if wg_id == 1:
+                if warp_id == 0:
+                    if T.cuda.elect_sync():
+                        load = PipelineState(4, phase=1)
+                        for k in range(16):
+                            empty.wait(load.stage, load.phase)
+                            full.arrive(load.stage, 64)
+                            load.advance()
+            else:
+                read = PipelineState(4, phase=0)
+                for k in range(15):
+                    for half in T.unroll(2):
+                        if half == 0:
+                            full.wait(read.stage, read.phase)
+                        if half == 1:
+                            empty.arrive(read.stage)
+                    read.advance()
+                for half in T.unroll(2):
+                    if half == 0:
+                        full.wait(read.stage, read.phase)
+                    if half == 1:
+                        empty.arrive(read.stage)
+        """),
         # Moved by hand.
         in_kernel("""
             pool = T.SMEMPool()
@@ -309,14 +341,16 @@ def _still_loop(
     """Return the loop around a place in which its state ought to move.
 
     That is the outermost repeated loop that the state outlives; or the innermost, where the other
-    side goes through slots in a loop just as deep, by a state that it advances there.
+    side goes through slots in a loop just as deep, by a state that it advances there. A loop that
+    gets to the place in one of its turns only is none.
     """
     made = found.makers.get(state)
     if made is None or place.is_chosen:
         return None
-    loops = [loop for loop in place.loops if repeats(loop) and not made.is_in(loop)]
+    repeated = [loop for loop in place.loops if repeats(loop) and not place.is_in_one_turn(loop)]
+    loops = [loop for loop in repeated if not made.is_in(loop)]
     if len(loops) > 1 and not _moves_in(found, state, loops[-1]):
-        mine = [loop for loop in place.loops if repeats(loop)]
+        mine = repeated
         for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
             theirs = [loop for loop in other.loops if repeats(loop)]
             mate = _state_used(found, handoff, other)

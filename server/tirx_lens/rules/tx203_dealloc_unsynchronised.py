@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
@@ -11,7 +12,8 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import meets
+from tirx_lens.rules.facts.course import branch_spans, meets, position_of
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -21,12 +23,15 @@ from tirx_lens.threads.warps import warps_touched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(
     {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER, Op.CLUSTER_ARRIVE}
 )
+_ARRIVALS = (Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
+_BARRIERS = _MEETINGS | {Op.BARRIER_WAIT}
 _ALLOC = """
     addr = T.alloc_shared([1], "uint32")
     pool = T.SMEMPool()
@@ -132,6 +137,16 @@ class DeallocUnsynchronised(Rule):
                 "        T.ptx", "        drained.wait(0, 0)\n        T.ptx", 1
             ),
         ),
+        # A third warp waits for the readers, who waited for the MMA.
+        _kernel(
+            _ALLOC,
+            _MMA,
+            _READ,
+            "        drained.arrive(0)\n",
+            _FREE.replace("wg_id == 0 and warp_id == 0", "wg_id == 1 and warp_id == 2").replace(
+                "        T.ptx", "        drained.wait(0, 0)\n        T.ptx", 1
+            ),
+        ),
         # One warp does it all; a function may synchronise; not used yet.
         _kernel(_ALLOC, _MMA.replace("wg_id == 1", "wg_id == 0"), _FREE),
         "from kernels import meet\n\n\n" + _kernel(_ALLOC, _MMA, _READ, "    meet()\n", _FREE),
@@ -202,7 +217,7 @@ class DeallocUnsynchronised(Rule):
         if reach is None or is_opaque(reach):
             return
         for freed in deallocations(reach):
-            access = _unsynchronised(reach, freed)
+            access = _unsynchronised(view, reach, freed)
             if access is not None:
                 yield self._finding(view, reach, freed.reached, access)
 
@@ -228,65 +243,78 @@ class DeallocUnsynchronised(Rule):
         )
 
 
-def _unsynchronised(reach: ReachMap, freed: Life) -> Reached | None:
+def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached | None:
     """Return the last access of other warps that the freeing warp does not surely come after."""
-    index = next(i for i, reached in enumerate(reach.reached) if reached is freed.reached)
+    index = position_of(view, freed.reached)
     before = reach.reached[:index]
     mine = warps_touched(freed.reached.participants.possible, reach.shape)
     if not mine or freed.pool is not None:
         return None
-    own_last = max((i for i, r in enumerate(before) if _multiplies(r, mine)), default=-1)
+    own = [i for i, reached in enumerate(before) if reached.participants.possible & mine]
+    own_last = max((i for i in own if before[i].operation.op is Op.GEMM_ASYNC), default=-1)
+    barriers = [
+        i
+        for i in own
+        if before[i].operation.op in _BARRIERS or may_meet_inside(before[i].operation)
+    ]
     for position in range(index - 1, -1, -1):
         access = before[position]
-        others = access.participants.possible & ~mine
-        if not uses_tmem(access.operation) or not others:
+        if not access.participants.possible & ~mine or not uses_tmem(access.operation):
             continue
-        start = _start_of_role(before, position, mine)
-        after = [
-            reached
-            for i, reached in enumerate(before)
-            if i > max(start, own_last) and reached.participants.possible & mine
-        ]
-        if not any(_orders(reach, reached, access) for reached in after):
+        start = max(_start_of_role(view, position, access, mine), own_last)
+        after = (before[i] for i in barriers[bisect_right(barriers, start) :])
+        signalled = _signalled_after(reach, access)
+        if not any(_orders(reached, signalled) for reached in after):
             return access
     return None
 
 
-def _multiplies(reached: Reached, mine: int) -> bool:
-    return reached.operation.op is Op.GEMM_ASYNC and bool(reached.participants.possible & mine)
-
-
-def _start_of_role(before: tuple[Reached, ...], position: int, mine: int) -> int:
+def _start_of_role(view: KernelView, position: int, access: Reached, mine: int) -> int:
     """Return after which index the freeing warp's barriers count.
 
     Where it takes part in the access, those after the access. Where it does not, the two run side
     by side, from the branch that parts them on.
     """
-    access = before[position]
     if access.participants.possible & mine:
         return position
     outermost = next((guard.branch for guard in access.guards if guard.selective), None)
     if not isinstance(outermost, Branch):
         return position
-    inside = [
-        i for i, r in enumerate(before) if any(guard.branch is outermost for guard in r.guards)
-    ]
-    return min(inside) - 1
+    return view.once(branch_spans)[id(outermost)].start - 1
 
 
-def _orders(reach: ReachMap, reached: Reached, access: Reached) -> bool:
-    """Tell whether a barrier may put the freeing warp after an access."""
+def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
+    """Tell whether a barrier may put the freeing warp after what signals these barriers."""
     operation = reached.operation
-    if operation.op in _MEETINGS:
+    if operation.op in _MEETINGS or may_meet_inside(operation):
         return True
-    if operation.op is not Op.BARRIER_WAIT:
-        return False
-    return operation.receiver is None or any(
-        other.operation.receiver == operation.receiver
-        and other.operation.op in (Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
-        and meets(other, access)
-        for other in reach.reached
-    )
+    waits = operation.op is Op.BARRIER_WAIT
+    return waits and (operation.receiver is None or operation.receiver in signalled)
+
+
+def _signalled_after(reach: ReachMap, access: Reached) -> frozenset[KernelObject]:
+    """Return the barriers on which some thread arrives after an access, or after a wait for one.
+
+    A commit ends what its thread multiplied, whoever reads the accumulator waits for it, and who
+    waits for the readers comes after both.
+    """
+    signalled: set[KernelObject] = set()
+    waiting: list[Reached] = [access]
+    while waiting:
+        earlier = waiting.pop()
+        found = {
+            arrival.operation.receiver
+            for arrival in reach.reached
+            if arrival.operation.op in _ARRIVALS and meets(arrival, earlier)
+        }
+        fresh = {barrier for barrier in found if barrier is not None} - signalled
+        signalled |= fresh
+        waiting += [
+            reached
+            for reached in reach.reached
+            if reached.operation.op is Op.BARRIER_WAIT and reached.operation.receiver in fresh
+        ]
+    return frozenset(signalled)
 
 
 def _insert(view: KernelView, freed: Reached, access: Reached, barrier: str) -> Fix | None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Id, IdKind
-from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Branch
-from tirx_lens.rules.changes.edits import whole_lines
-from tirx_lens.rules.changes.elect import guarded
+from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.kernel import Op
+from tirx_lens.rules.changes.warpgroup_guard import warpgroup_guard
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.tmem import (
@@ -19,6 +17,7 @@ from tirx_lens.rules.facts.tmem import (
     is_opaque,
     uses_tmem,
 )
+from tirx_lens.rules.facts.tmem_balance import cta_group, surplus
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -28,8 +27,30 @@ from tirx_lens.threads.spread import Spread, spread_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.expr import Expr
+    from tirx_lens.rules.facts.tmem_balance import Surplus
     from tirx_lens.threads.reach import Reached, ReachMap
+
+
+_FOR_A_GROUP = (Op.TMEM_ALLOC, Op.TMEM_DEALLOC, Op.TMEM_RELINQUISH)
+_ALLOC = "T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=64, cta_group=1)"
+_DEALLOC = "T.ptx.tcgen05.dealloc(addr[0], n_cols=64, cta_group=1)"
+
+
+def _life(take: str, give: str) -> str:
+    """Return an example in which warpgroup 0 takes and gives back, and warpgroup 1 multiplies."""
+    lines = [
+        'addr = T.alloc_shared([1], "uint32")',
+        "if wg_id == 0:",
+        *(f"    {line}" for line in take.split("|")),
+        "T.cuda.cta_sync()",
+        'acc = T.decl_buffer((128, 64), "float32", scope="tmem", allocated_addr=addr[0])',
+        "if wg_id == 1 and warp_id == 0 and lane_id == 0:",
+        '    Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05", cta_group=1)',
+        "T.cuda.cta_sync()",
+        "if wg_id == 0:",
+        *(f"    {line}" for line in give.split("|")),
+    ]
+    return in_finished_kernel("\n".join(lines))
 
 
 class TmemNotFreed(Rule):
@@ -38,8 +59,13 @@ class TmemNotFreed(Rule):
     ## What it does
     Finds, in kernels that use TMEM,
 
-    - a `tcgen05.alloc` (or `TMEMPool.commit()`) in a kernel without any `dealloc`,
+    - a `tcgen05.alloc` (or `TMEMPool.commit()`) in a kernel without any `dealloc`, and a `dealloc`
+      in a kernel without any `alloc`; one that no thread can reach counts as none,
     - a `dealloc` of a number of columns that no `alloc` asked for,
+    - columns of a CTA that do not add up: a second `alloc` that nothing frees, a second `dealloc`
+      of what is free already,
+    - an `alloc`, `dealloc` or `relinquish_alloc_permit` for another `cta_group` than the MMAs (the
+      `alloc`, where no MMA names one),
     - an `alloc` that several warps of one CTA execute with one address word,
     - at level information, a `dealloc` that more warps execute than the `alloc`: the usual cause is
       `warp_id == 0`, which is one warp of *every* warpgroup.
@@ -48,8 +74,9 @@ class TmemNotFreed(Rule):
     TMEM belongs to the SM, and it is not given back when a CTA ends: whatever is left allocated is
     missing for the next CTA on that SM, whose `alloc` then waits for columns that never come free.
     Small grids look right and larger ones hang. A `dealloc` has to name the columns its `alloc`
-    got. Where two warps allocate into one word, one of the addresses is overwritten and its columns
-    cannot be freed.
+    got; what is freed twice may by then belong to another CTA. PTX asks all tcgen05 instructions of
+    a kernel for one `cta_group`, and leaves undefined what happens otherwise. Where two warps
+    allocate into one word, one of the addresses is overwritten and its columns cannot be freed.
 
     ## Example
     ```python
@@ -144,6 +171,47 @@ class TmemNotFreed(Rule):
             T.cuda.cta_sync()
             free(addr)
         """),
+        # Two allocations, each freed; taken by two warps and freed by one; branches by CTA.
+        in_kernel("""
+            addr = T.alloc_shared([2], "uint32")
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=128, cta_group=1)
+            if wg_id == 0 and warp_id == 1:
+                T.ptx.tcgen05.alloc(T.address_of(addr[1]), n_cols=256, cta_group=1)
+            T.cuda.cta_sync()
+            acc = T.decl_buffer((128, 128), "float32", scope="tmem", allocated_addr=addr[0])
+            if wg_id == 1 and warp_id == 0 and lane_id == 0:
+                Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05", cta_group=1)
+            T.cuda.cta_sync()
+            if bx == 0:
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.dealloc(addr[0], n_cols=128, cta_group=1)
+                    T.ptx.tcgen05.dealloc(addr[1], n_cols=256, cta_group=1)
+            elif wg_id == 0 and warp_id == 0:
+                T.ptx.tcgen05.dealloc(addr[1], n_cols=256, cta_group=1)
+                T.ptx.tcgen05.dealloc(addr[0], n_cols=128, cta_group=1)
+        """),
+        # Taken and given back in turns, and by an instruction whose name is elsewhere.
+        in_kernel("""
+            addr = T.alloc_shared([1], "uint32")
+            registers = T.wg_reg_tile(64)
+            acc = T.decl_buffer((128, 64), "float32", scope="tmem", allocated_addr=addr[0])
+            for i in range(2):
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=64, cta_group=1)
+                T.cuda.cta_sync()
+                if wg_id == 0:
+                    Tx.wg.copy_async(acc[:, :], registers[:, :], dispatch="tmem<->local")
+                    T.ptx.tcgen05.wait.st()
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.dealloc(addr[0], n_cols=64, cta_group=1)
+        """),
+        "from kernels import ALLOC\n\n\n"
+        + _life(
+            take="if warp_id == 0:|    T.ptx[ALLOC](T.address_of(addr[0]), T.uint32(64))",
+            give=f"if warp_id == 0:|    {_DEALLOC}",
+        ),
         # As many columns as a parameter of the builder says.
         """\
 from tvm.script import tirx as T
@@ -189,6 +257,34 @@ def build(COLS):
                 if wg_id == 0 and warp_id == 0:
                     T.ptx["tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned"]()
             """)
+        ),
+        # Freed by nobody; allocated by nobody.
+        Invalid(
+            _life(
+                take=f"if warp_id == 0:|    {_ALLOC}  # <-",
+                give=f"if warp_id == 0 and wg_id == 1:|    {_DEALLOC}",
+            )
+        ),
+        Invalid(
+            _life(
+                take=f"if warp_id == 4:|    {_ALLOC}",
+                give=f"if warp_id == 0:|    {_DEALLOC}  # <-",
+            )
+        ),
+        # Allocated twice; freed twice, and for two CTAs.
+        Invalid(
+            _life(
+                take=f"if warp_id == 0:|    {_ALLOC}|    {_ALLOC}  # <-",
+                give=f"if warp_id == 0:|    {_DEALLOC}",
+            )
+        ),
+        Invalid(
+            _life(
+                take=f"if warp_id == 0:|    {_ALLOC}",
+                give=f"if warp_id == 0:|    {_DEALLOC}|if warp_id == 0:|"
+                "    T.ptx.tcgen05.relinquish_alloc_permit(cta_group=2)  # <-|"
+                f"    {_DEALLOC}  # <-",
+            )
         ),
         # A pool that is never told to free; a read is a use as well.
         Invalid(
@@ -287,22 +383,86 @@ def build(COLS):
         if not any(uses_tmem(reached.operation) for reached in reach.reached):
             return
         taken, freed = allocations(reach), deallocations(reach)
+        yield from self._other_group(reach)
+        if freed and not taken and is_finished(view):
+            yield self._never_allocated(view, reach, freed[0])
         for allocation in taken:
             if not freed and is_finished(view):
-                yield self._never_freed(allocation)
+                yield self._never_freed(reach, allocation)
             if allocation.pool is None:
                 yield from self._by_several(reach, allocation)
         if all(life.known_columns is not None for life in taken):
-            yield from self._other_columns(view, taken, freed)
+            others = list(self._other_columns(view, taken, freed))
+            found = surplus(reach, taken, freed) if not others else None
+            yield from others
+            if found is not None and (found.freed > found.taken or is_finished(view)):
+                yield self._surplus(view, found, taken if found.at in freed else freed)
         if len(taken) == len(freed) == 1 and taken[0].pool is freed[0].pool is None:
             yield from self._by_more(view, reach, taken[0], freed[0])
 
-    def _never_freed(self, allocation: Life) -> Finding:
+    def _never_allocated(self, view: KernelView, reach: ReachMap, freed: Life) -> Finding:
+        number = freed.known_columns
+        columns = "these columns" if number is None else f"{number} columns"
+        unreached = _unreached(reach, Op.TMEM_ALLOC)
+        why = (
+            f"no thread reaches the `tcgen05.alloc` on line {view.line(unreached.operation.span)}"
+            if unreached is not None
+            else "the kernel has no `tcgen05.alloc`"
+        )
+        message = (
+            f"{columns} of TMEM are freed here that nothing allocates: {why}. The address is "
+            "whatever shared memory held, and the columns may be another CTA's. Let one whole warp "
+            "allocate them, before the CTA-wide barrier that publishes the address"
+        )
+        related = guards_and_calls(unreached) if unreached is not None else []
+        return self.finding(Severity.ERROR, message, freed.reached.operation.span, related=related)
+
+    def _surplus(self, view: KernelView, found: Surplus, against: list[Life]) -> Finding:
+        other = view.line(against[-1].reached.operation.span)
+        if found.freed < found.taken:
+            message = (
+                f"with this `tcgen05.alloc` a CTA takes {found.taken} columns, and frees "
+                f"{found.freed} (line {other}): the SM keeps the others when the CTA ends, and a "
+                "later CTA's allocation there waits for ever. Allocate once, or free as often"
+            )
+        else:
+            message = (
+                f"with this `tcgen05.dealloc` a warp frees {found.freed} columns, and its CTA has "
+                f"allocated {found.taken} (line {other}): some are freed that are free already, or "
+                "another CTA's by now. Free once what was allocated once"
+            )
+        related = [Related(life.reached.operation.span, "counted against it") for life in against]
+        return self.finding(
+            Severity.ERROR, message, found.at.reached.operation.span, related=related
+        )
+
+    def _other_group(self, reach: ReachMap) -> Iterator[Finding]:
+        """Find what takes or gives TMEM for another number of CTAs than the rest."""
+        at = [r for r in reach.reached if r.participants.possible]
+        models = [r for r in at if r.operation.op is Op.GEMM_ASYNC and cta_group(r.operation)]
+        models = models or [r for r in at if r.operation.op is Op.TMEM_ALLOC]
+        groups = {cta_group(reached.operation) for reached in models}
+        group = groups.pop() if len(groups) == 1 else None
+        if group is None:
+            return
+        for reached in at:
+            own = cta_group(reached.operation)
+            if reached.operation.op in _FOR_A_GROUP and own not in (group, None):
+                what = "the MMA" if models[0].operation.op is Op.GEMM_ASYNC else "the `alloc`"
+                message = (
+                    f"this is for a `cta_group` of {own}, and {what} for one of {group}: all "
+                    "tcgen05 instructions of a kernel must name the same, or what they do is "
+                    f"undefined. Write {group} here too"
+                )
+                related = [Related(models[0].operation.span, f"for a `cta_group` of {group}")]
+                yield self.finding(Severity.ERROR, message, reached.operation.span, related=related)
+
+    def _never_freed(self, reach: ReachMap, allocation: Life) -> Finding:
         number = allocation.known_columns
         columns = "these columns" if number is None else f"{number} of the SM's {LARGEST} columns"
         call = "`dealloc()`" if allocation.pool is not None else "`tcgen05.dealloc`"
         message = (
-            f"{columns} of TMEM are allocated here and nothing in the kernel frees them: the SM "
+            f"{columns} of TMEM are allocated here and no thread of the kernel frees them: the SM "
             "keeps them when the CTA ends, and a later CTA's allocation there waits for ever. "
             f"Add {call} by one whole warp, after the last use and a CTA-wide barrier"
         )
@@ -310,7 +470,14 @@ def build(COLS):
             Severity.ERROR,
             message,
             allocation.reached.operation.span,
-            related=guards_and_calls(allocation.reached),
+            related=[
+                *guards_and_calls(allocation.reached),
+                *(
+                    [Related(unreached.operation.span, "no thread reaches this")]
+                    if (unreached := _unreached(reach, Op.TMEM_DEALLOC)) is not None
+                    else []
+                ),
+            ],
         )
 
     def _by_several(self, reach: ReachMap, allocation: Life) -> Iterator[Finding]:
@@ -367,9 +534,16 @@ def build(COLS):
             Severity.INFORMATION,
             message,
             freed.reached.operation.span,
-            fix=_warpgroup_guard(view, taken.reached, freed.reached),
+            fix=warpgroup_guard(view, taken.reached, freed.reached),
             related=[*related, *guards_and_calls(freed.reached)],
         )
+
+
+def _unreached(reach: ReachMap, op: Op) -> Reached | None:
+    """Return an operation of a kind that no thread gets to, if there is one."""
+    return next(
+        (r for r in reach.reached if r.operation.op is op and not r.participants.possible), None
+    )
 
 
 def _most_warps(reach: ReachMap, reached: Reached) -> int | None:
@@ -377,27 +551,3 @@ def _most_warps(reach: ReachMap, reached: Reached) -> int | None:
     counts = [whole_warps(reached.participants, reach.shape, r) for r in range(reach.shape.ctas)]
     known = [count for count in counts if count is not None]
     return max(known) if len(known) == len(counts) else None
-
-
-def _warpgroup_guard(view: KernelView, taken: Reached, freed: Reached) -> Fix | None:
-    """Put the outermost guard of the dealloc behind the warpgroup guard of the alloc."""
-    guards = [guard for guard in taken.guards if isinstance(guard.branch, Branch) and guard.taken]
-    texts = [
-        view.source.slice(guard.span)
-        for guard in guards
-        if isinstance(guard.branch, Branch) and _asks_warpgroup(guard.branch.condition)
-    ]
-    if len(texts) != 1 or len(freed.guards) != 1 or taken.operation.stack or freed.operation.stack:
-        return None
-    statement = freed.guards[0].branch.span
-    lines = whole_lines(view.source, statement)
-    if lines is None or not view.source.slice(statement).startswith("if"):
-        return None
-    text = guarded(view, lines, f"if {texts[0]}:", statement)
-    return Fix("Add the missing warpgroup guard", Applicability.UNSAFE, (Edit(lines, text),))
-
-
-def _asks_warpgroup(condition: Expr) -> bool:
-    operands = getattr(condition, "operands", ())
-    ids = [operand for operand in operands if isinstance(operand, Id)]
-    return len(operands) == 2 and [scope_id.kind for scope_id in ids] == [IdKind.WARPGROUP]

@@ -11,16 +11,17 @@ from tirx_lens.model.expr import Apply, Const, Operator, Slice, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.facts.copies import destination, origin
-from tirx_lens.rules.facts.nesting import Placed, placed
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.reachable import interval_of
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.source import SourceText
+    from tirx_lens.rules.facts.nesting import Placed
 
 _COPIES = (Op.COPY, Op.COPY_ASYNC)
 _EXAMPLE = """\
@@ -177,13 +178,11 @@ class ShapeNotDivisible(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow the copies of each tensor of global memory."""
-        program = placed(view.kernel.body)
+        program = handoffs(view).program
         if any(place.operation.op is Op.OPAQUE for place in program):
             return
         for tensor, accesses in _accesses(program).items():
             shape = shape_of_buffer(tensor) or ()
-            if not _is_only_copied(view, tensor, accesses):
-                continue
             for dimension, size in enumerate(map(constant_int, shape)):
                 if size is None:
                     continue
@@ -192,7 +191,11 @@ class ShapeNotDivisible(Rule):
                 if len(ends) < len(reached) or not ends:
                     continue
                 last, tile = max(ends)
-                if 0 < size - last < tile and _is_rounded_down(view, tensor, dimension):
+                if (
+                    0 < size - last < tile
+                    and _is_only_copied(view, tensor, accesses)
+                    and _is_rounded_down(view, tensor, dimension)
+                ):
                     yield self._finding(tensor, dimension, size, last, tile, accesses)
 
     def _finding(
@@ -238,7 +241,7 @@ def _kernels(source: SourceText, _: int) -> int:
     return len(_KERNEL.findall(source.data))
 
 
-def _accesses(program: list[Placed]) -> dict[KernelObject, list[_Access]]:
+def _accesses(program: Iterable[Placed]) -> dict[KernelObject, list[_Access]]:
     """Return the copies of each tensor of global memory, in program order."""
     found: dict[KernelObject, list[_Access]] = {}
     for place in program:

@@ -46,8 +46,8 @@ class SmemOverCapacity(Rule):
 
     ## When not to
     A pool is looked at only when every size in it is known: arguments of the builder come from the
-    `# tirx-lens: args` comment or from calls in the file. A pool made from a pointer is its
-    caller's business.
+    `# tirx-lens: args` comment, the project's configuration or calls in the file. A pool made from
+    a pointer is its caller's business.
 
     ## References
     - CUDA C++ Programming Guide, *Technical specifications per compute capability*: maximum amount

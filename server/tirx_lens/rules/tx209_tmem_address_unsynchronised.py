@@ -13,6 +13,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import named_by
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -143,6 +144,28 @@ class TmemAddressUnsynchronised(Rule):
                 acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
             """),
         ),
+        # The meeting is behind a guard that lets nobody through.
+        Invalid(
+            in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)
+                if wg_id == 2:
+                    T.cuda.cta_sync()
+                base: T.let[T.uint32] = addr[0]  # <-
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+            replacement=in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                if wg_id == 0 and warp_id == 0:
+                    T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)
+                if wg_id == 2:
+                    T.cuda.cta_sync()
+                T.cuda.cta_sync()
+                base: T.let[T.uint32] = addr[0]
+                acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
+            """),
+        ),
         # 0.26: read where the buffer is used; the meeting stood before the allocation.
         Invalid(
             in_kernel("""
@@ -192,7 +215,11 @@ class TmemAddressUnsynchronised(Rule):
             for reached in reach.reached:
                 for read in _reads(reached, word):
                     others = reached.participants.possible & ~mine
-                    if others and read not in seen and order.is_early(reach, alloc, reached, read):
+                    if (
+                        others
+                        and read not in seen
+                        and order.is_early(reach, alloc, reached, read, others)
+                    ):
                         seen.add(read)
                         yield self._finding(view, reach, alloc, read, others)
 
@@ -271,10 +298,13 @@ class _Order:
             elif isinstance(statement, (Bind, Other)):
                 self._others.setdefault(statement.span, []).append(number)
 
-    def is_early(self, reach: ReachMap, alloc: Reached, reached: Reached, read: Span) -> bool:
-        """Tell whether nothing makes threads meet between an allocation and a read.
+    def is_early(
+        self, reach: ReachMap, alloc: Reached, reached: Reached, read: Span, others: int
+    ) -> bool:
+        """Tell whether nothing may make any of the reading threads meet the allocating warp.
 
-        The read is the operation's own, or that of a name bound before it.
+        That is between the allocation and the read, which is the operation's own, or that of a name
+        bound before it.
         """
         start, at = self._operations[id(alloc.operation)], self._operations[id(reached.operation)]
         if not reached.operation.span.contains(read):
@@ -283,7 +313,9 @@ class _Order:
             ]
             at = max((number for number in bound if number <= at), default=-1)
         return start < at and not any(
-            one.operation.op in _MEETINGS and start < self._operations[id(one.operation)] <= at
+            (one.operation.op in _MEETINGS or may_meet_inside(one.operation))
+            and start < self._operations[id(one.operation)] <= at
+            and one.participants.possible & others
             for one in reach.reached
         )
 

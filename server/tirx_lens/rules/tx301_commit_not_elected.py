@@ -10,30 +10,48 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import arrivals_of
+from tirx_lens.rules.facts.tmem_balance import cta_group
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
 from tirx_lens.threads.issuers import issuers, most_in_a_warp
-from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.participants import Participants, Pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.threads.participants import Participants
     from tirx_lens.threads.reach import Reached, ReachMap
 
 
+_PAIR = """
+    rank = T.cta_id_in_cluster([2])
+    pool = T.SMEMPool()
+    done = TCGen05Bar(pool, 1)
+    done.init({count})
+    T.cuda.cluster_sync()
+    if wg_id == 1 and warp_id == 0 and {guard}:
+        if T.cuda.elect_sync():
+            done.arrive(0, cta_group={group}, cta_mask=3){mark}
+"""
+
+
 class CommitNotElected(Rule):
-    """A tcgen05 commit is issued by more than one thread of a warp.
+    """A tcgen05 commit is issued by more than one thread of a warp, or in both CTAs of a pair.
 
     ## What it does
-    Finds `TCGen05Bar.arrive` and `tcgen05.commit` where two or more lanes of one warp get to them.
+    Finds `TCGen05Bar.arrive` and `tcgen05.commit` where two or more lanes of one warp get to them,
+    and those for `cta_group` 2 where threads of both CTAs of a pair do, more than the barrier
+    expects.
 
     ## Why it is bad
     A commit tracks the tcgen05 instructions that *its own thread* has issued, and arrives once when
     they are complete. MMAs are issued by one thread; the other 31 have issued nothing, so their
     commits arrive at once. The barrier, which expects one arrival, ends its phase before the tensor
     core is done, then others that nobody counts: readers get half a result, or the kernel hangs.
+
+    What is issued for `cta_group` 2 is issued by one thread for both CTAs: PTX gives it the
+    granularity of a single thread of the pair. Where both issue, the work is done twice and arrives
+    twice.
 
     ## Example
     ```python
@@ -130,6 +148,10 @@ class CommitNotElected(Rule):
                 empty.arrive(0)
                 pipe.empty.arrive(1)
         """),
+        # The leader CTA commits for the pair; each CTA for itself; two arrivals that are counted.
+        in_kernel(_PAIR.format(count=1, guard="rank == 0", group=2, mark="")),
+        in_kernel(_PAIR.format(count=1, guard="rank < 2", group=1, mark="")),
+        in_kernel(_PAIR.format(count=2, guard="rank < 2", group=2, mark="")),
         # A predicate that may let one thread through; the older scope blocks.
         in_kernel("""
             pool = T.SMEMPool()
@@ -217,6 +239,8 @@ class CommitNotElected(Rule):
                         T.ptx[COMMIT](pipe.empty.ptr_to([0]))
             """),
         ),
+        # One thread in each CTA of a pair, for the pair.
+        Invalid(in_kernel(_PAIR.format(count=1, guard="rank < 2", group=2, mark="  # <-"))),
         # A `pred=` that picks two lanes.
         Invalid(
             in_kernel("""
@@ -269,11 +293,35 @@ class CommitNotElected(Rule):
                     related=guards_and_calls(reached),
                 )
 
+            elif _comes_twice(view.reach, reached, who):
+                message = (
+                    f"this commit is for `cta_group` 2, and {describe(who, view.reach.shape)} get "
+                    "here in both CTAs of the pair: one thread issues and commits for both, so its "
+                    "barrier hears twice of work that is started twice. Let the leader CTA alone "
+                    "issue: a guard on its rank"
+                )
+                related = guards_and_calls(reached)
+                yield self.finding(Severity.ERROR, message, reached.operation.span, related=related)
+
     def _are_counted(self, reach: ReachMap, reached: Reached, who: Participants) -> bool:
         """Tell whether the barrier expects an arrival of each thread, idle ones included."""
         barrier, count = reached.operation.receiver, who.count(reach.shape)
         expected = arrivals_of(reach, barrier) if barrier is not None else None
         return expected is not None and count is not None and 1 < count <= expected
+
+
+def _comes_twice(reach: ReachMap, reached: Reached, who: Participants) -> bool:
+    """Tell whether both CTAs of a pair commit for the pair, more often than the barrier expects."""
+    barrier, shape = reached.operation.receiver, reach.shape
+    expected = arrivals_of(reach, barrier) if barrier is not None else None
+    if cta_group(reached.operation) != 2 or expected is None or who.pick is Pick.SOME:
+        return False
+    for rank in range(0, shape.ctas - 1, 2):
+        both = [who.possible & shape.cta(rank), who.possible & shape.cta(rank + 1)]
+        pair = Participants(both[0] | both[1], who.typical, who.pick, who.conditional)
+        if all(both) and (pair.count(shape) or 0) > expected:
+            return True
+    return False
 
 
 def _commits(operation: Operation) -> bool:

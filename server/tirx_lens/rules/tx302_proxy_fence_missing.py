@@ -1,4 +1,4 @@
-"""TX302: shared memory that threads wrote and the TMA engine reads, with no proxy fence between."""
+"""TX302: shared memory that threads wrote and an engine reads, with no proxy fence between."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.course import apart, surely_overlap, written_by
+from tirx_lens.rules.facts.engine_reads import engine_reads, last_write
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -20,6 +20,7 @@ from tirx_lens.threads.participants import Pick
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tirx_lens.rules.facts.engine_reads import EngineRead
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(
@@ -29,20 +30,45 @@ _MEETINGS = frozenset(
 _STORE = 'Tx.copy_async(A[bx * 1024 : bx * 1024 + 1024], Ds[:], dispatch="tma_auto")'
 
 
+_CALLS = {
+    "copy(As)": "Tx.cta.copy(As[:, :], A[0:1024])",
+    "copy(Bs)": "Tx.cta.copy(Bs[:, :], A[0:1024])",
+    "fence": "T.ptx.fence.proxy.async_.shared__cta()",
+    "sync": "T.cuda.cta_sync()",
+}
+
+
+def _mma(*lines: str, mark: str = "  # <-") -> str:
+    """Return an example in which threads bring both operands of an MMA."""
+    spelled = [line.replace(line.strip(), _CALLS.get(line.strip(), line.strip())) for line in lines]
+    body = [
+        "pool = T.SMEMPool()",
+        'As = pool.alloc((128, 8), "float16")',
+        'Bs = pool.alloc((128, 8), "float16")',
+        "pool.commit()",
+        'acc = T.decl_buffer((128, 128), "float32", scope="tmem", allocated_addr=0)',
+        *spelled,
+        "if wg_id == 0 and warp_id == 0 and lane_id == 0:",
+        f'    Tx.gemm_async(acc[:, :], As[:, :], Bs[:, :], dispatch="tcgen05"){mark}',
+    ]
+    return in_kernel("\n".join(body))
+
+
 class ProxyFenceMissing(Rule):
-    """Threads write shared memory and a TMA store sends it, with no proxy fence between.
+    """Threads write shared memory and an engine reads it, with no proxy fence between.
 
     ## What it does
     Finds tile operations by which threads write a buffer in SMEM, followed by a TMA store of that
-    buffer, where the writers execute no `fence.proxy.async` between the two. A fence that only some
-    of the writers execute, before they meet, counts as none.
+    buffer or an MMA that takes it as an operand, where the writers execute no `fence.proxy.async`
+    between the two. A fence that only some of the writers execute, before they meet, counts as
+    none, and so does one that no thread can reach.
 
     ## Why it is bad
-    Threads write through the generic proxy; the TMA engine reads through the asynchronous one. A
-    barrier orders threads with each other and says nothing about the two proxies: the engine may
-    read what was there before. On hardware about 1 % of the output was wrong, other elements each
-    run, and small shapes came out right. TVM compiles it without a word, and sanitizers do not see
-    it.
+    Threads write through the generic proxy; the TMA engine and the tensor core read through the
+    asynchronous one. A barrier orders threads with each other and says nothing about the two
+    proxies: the engine may read what was there before. On hardware about 1 % of what a TMA store
+    sent was wrong, other elements each run, and small shapes came out right. TVM compiles it
+    without a word, and sanitizers do not see it.
 
     ## Example
     ```python
@@ -64,7 +90,7 @@ class ProxyFenceMissing(Rule):
     Inserts the fence after the last write.
 
     ## When not to
-    Data that TMA brought and TMA sends away needs no fence, and is not reported. A fence by the
+    Data that TMA brought and an engine reads needs no fence, and is not reported. A fence by the
     storing thread after the writers have met is accepted.
 
     ## References
@@ -126,6 +152,34 @@ class ProxyFenceMissing(Rule):
                 full.wait(0, 0)
                 {_STORE}
         """),
+        # What threads bring for an MMA, one operand by TMA; the next block while the MMA reads.
+        in_kernel("""
+            pool = T.SMEMPool()
+            As = pool.alloc((128, 8), "float16")
+            Bs = pool.alloc((128, 8), "float16")
+            full = TMABar(pool, 1)
+            done = TCGen05Bar(pool, 1)
+            pool.commit()
+            full.init(1)
+            done.init(1)
+            T.ptx.fence.mbarrier_init.release.cluster()
+            T.cuda.cta_sync()
+            acc = T.decl_buffer((128, 128), "float32", scope="tmem", allocated_addr=0)
+            Tx.cta.copy(As[:, :], A[0:1024])
+            for k in range(4):
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                    full.arrive(0, 2048)
+                    Tx.copy_async(Bs[:, :], A[0:1024], dispatch="tma_auto", mbar=full.ptr_to([0]))
+                    full.wait(0, k % 2)
+                    Tx.gemm_async(
+                        acc[:, :], As[:, :], Bs[:, :], accum=(k != 0), dispatch="tcgen05"
+                    )
+                    done.arrive(0)
+                done.wait(0, k % 2)
+                Tx.cta.copy(As[:, :], A[0:1024])
+        """),
         # Another buffer, another stage perhaps, the other side of a branch, a fence elsewhere.
         "from kernels import publish\n\n\n"
         + in_kernel(f"""
@@ -177,6 +231,23 @@ class ProxyFenceMissing(Rule):
                             {_STORE}
                     T.cuda.cta_sync()
             """),
+        ),
+        # One operand of an MMA is written behind the fence; the fence is one warp's.
+        Invalid(
+            _mma("copy(As)", "fence", "copy(Bs)", "sync"),
+            replacement=_mma("copy(As)", "fence", "copy(Bs)", "fence", "sync", mark=""),
+        ),
+        Invalid(
+            _mma("copy(As)", "copy(Bs)", "if warp_id == 0:", "    fence", "sync"),
+            replacement=_mma(
+                "copy(As)",
+                "copy(Bs)",
+                "fence",
+                "if warp_id == 0:",
+                "    fence",
+                "sync",
+                mark="",
+            ),
         ),
         # A fence of another kind; row by row, each thread its own; in 0.26.
         Invalid(
@@ -253,53 +324,39 @@ class ProxyFenceMissing(Rule):
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
-        """Look from each TMA store back to the last write of its source."""
+        """Look from each read by an engine back to the last write of its source."""
         reach = view.reach
         if reach is None:
             return
-        for index, store in enumerate(reach.reached):
-            copy = bulk_copy(store.operation)
-            if copy is None or copy.direction is not Direction.STORE or copy.shared is None:
-                continue
-            found = _last_write(reach, index)
-            if found is not None and not _is_fenced(found, reach.reached[found:index], reach):
-                yield self._finding(view, reach, reach.reached[found], store)
+        unfenced: dict[int, tuple[int, EngineRead]] = {}
+        for read in view.once(engine_reads):
+            write = last_write(view, read)
+            if write is not None and not _is_fenced(
+                write, reach.reached[write : read.index], reach
+            ):
+                latest = unfenced.get(read.index, (-1, read))
+                unfenced[read.index] = max(latest, (write, read), key=lambda pair: pair[0])
+        for write, read in unfenced.values():
+            yield self._finding(view, reach, reach.reached[write], read)
 
     def _finding(
-        self, view: KernelView, reach: ReachMap, write: Reached, store: Reached
+        self, view: KernelView, reach: ReachMap, write: Reached, read: EngineRead
     ) -> Finding:
+        does = "sends" if read.is_store else "reads"
         message = (
-            f"this TMA store sends what {describe(write.participants, reach.shape)} wrote on line "
-            f"{view.line(write.operation.span)}, and no `fence.proxy.async` of all these threads "
-            "stands between: the engine reads by another proxy and may see what was there before. "
-            "Let every writer fence, then meet, then store"
+            f"this {read.what} {does} what {describe(write.participants, reach.shape)} wrote on "
+            f"line {view.line(write.operation.span)}, and no `fence.proxy.async` of all these "
+            "threads stands between: the engine reads by another proxy and may see what was there "
+            f"before. Let every writer fence, then meet, then start the {read.what}"
         )
         related = [Related(write.operation.span, "threads write its source here")]
         return self.finding(
             Severity.ERROR,
             message,
-            store.operation.span,
+            read.reached.operation.span,
             fix=_insert(view, write),
-            related=[*related, *guards_and_calls(store)],
+            related=[*related, *guards_and_calls(read.reached)],
         )
-
-
-def _last_write(reach: ReachMap, index: int) -> int | None:
-    """Return the index of the write that the store at `index` sends; None if that is not sure."""
-    store = reach.reached[index]
-    copy = bulk_copy(store.operation)
-    source = copy.shared if copy is not None else None
-    for before in range(index - 1, -1, -1):
-        reached = reach.reached[before]
-        if reached.operation.op is Op.OPAQUE or source is None:
-            return None
-        written = written_by(reached)
-        if written is None or written.buffer != source.buffer:
-            continue
-        by_threads = reached.operation.op is not Op.COPY_ASYNC
-        sure = by_threads and surely_overlap(written, source) and not apart(reached, store)
-        return before if sure and reached.participants.possible else None
-    return None
 
 
 def _is_fenced(write: int, between: Sequence[Reached], reach: ReachMap) -> bool:
@@ -308,7 +365,9 @@ def _is_fenced(write: int, between: Sequence[Reached], reach: ReachMap) -> bool:
     met = False
     for reached in between:
         op, who = reached.operation.op, reached.participants
-        met = met or op in _MEETINGS
+        if not who.possible:
+            continue
+        met = met or op in _MEETINGS or may_meet_inside(reached.operation)
         if op is Op.FENCE_PROXY_ASYNC or (op in FENCES and "proxy" in reached.operation.name):
             partial = who.pick is Pick.ONE_PER_WARP or writers.possible & ~who.possible
             if met or not partial or writers.pick is not Pick.ALL:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.course import meets, rounds, surely_overlap, to_the_end, written_by
+from tirx_lens.rules.facts.bulk import bulk_copy
+from tirx_lens.rules.facts.bulk_groups import comes_without, drain, may_store, runs_of_stores
+from tirx_lens.rules.facts.course import following, meets, rounds
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.threads.reach import question
+from tirx_lens.threads.describe import place
+from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from tirx_lens.model.buffers import Region
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -41,9 +42,12 @@ class BulkStoreNotDrained(Rule):
     and waited for that group (`wait_group(n)` with `n` smaller than the number of groups committed
     from it on). It reports stores
 
-    - that are never committed, or never waited for (error),
+    - that are never committed, or never waited for, by some of the threads that issue them (error),
     - whose source is written again before the wait (error),
     - that are waited for in the loop, but not at the end of the kernel (warning).
+
+    It also reports a `commit_group` by threads that start no store in the kernel: the store is
+    missing, or only other threads get to it (warning).
 
     ## Why it is bad
     A TMA store reads its source whenever the engine gets to it. If threads write the next tile into
@@ -84,7 +88,7 @@ class BulkStoreNotDrained(Rule):
 
     code: ClassVar[str] = "TX303"
     name: ClassVar[str] = "bulk-store-not-drained"
-    levels: ClassVar[str] = "error; warning where only the end of the kernel does not wait"
+    levels: ClassVar[str] = "error; warning for a missing wait at the end, and for an empty group"
     fix_title: ClassVar[str | None] = "Commit and wait"
 
     VALID = (
@@ -123,6 +127,22 @@ class BulkStoreNotDrained(Rule):
                         T.ptx.cp_async.bulk.commit_group()
             if wg_id == 0 and warp_id == 0:
                 T.ptx.cp_async.bulk.wait_group(0)
+        """),
+        # The store is an instruction of another kind; a commit for stores of two kinds.
+        in_finished_kernel("""
+            pool = T.SMEMPool()
+            Ds = pool.alloc((1024,), "float16")
+            pool.commit()
+            Tx.cta.copy(Ds[:], A[0:1024])
+            T.ptx.fence.proxy.async_.shared__cta()
+            T.cuda.cta_sync()
+            if wg_id == 0 and warp_id == 0 and lane_id == 0:
+                T.ptx["cp.async.bulk.global.shared::cta.bulk_group"](
+                    A.ptr_to([0]), Ds.ptr_to([0]), 2048
+                )
+            if wg_id == 0 and warp_id == 0:
+                T.ptx.cp.async_.bulk.commit_group()
+                T.ptx.cp.async_.bulk.wait_group.read(0)
         """),
         # Two buffers in turn, one group left open in the loop.
         in_finished_kernel(f"""
@@ -187,6 +207,53 @@ class BulkStoreNotDrained(Rule):
     )
 
     INVALID = (
+        # Two warps commit and wait, one of them stores; two store, one waits.
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((1024,), "float16")
+                pool.commit()
+                Tx.cta.copy(Ds[:], A[0:1024])
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if warp_id == 0:
+                    if T.cuda.elect_sync():
+                        if wg_id == 1:
+                            {_STORE}
+                        {_COMMIT}  # <-
+                        {_WAIT}
+            """),
+            severity=Severity.WARNING,
+        ),
+        Invalid(
+            in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((2, 512), "float16")
+                pool.commit()
+                Tx.cta.copy(Ds[:, :], A[0:1024])
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if warp_id == 0 and lane_id == 0:
+                    Tx.copy_async(A[0:512], Ds[wg_id, :], dispatch="tma_auto")  # <-
+                    {_COMMIT}
+                    if wg_id == 0:
+                        {_WAIT}
+            """),
+            replacement=in_finished_kernel(f"""
+                pool = T.SMEMPool()
+                Ds = pool.alloc((2, 512), "float16")
+                pool.commit()
+                Tx.cta.copy(Ds[:, :], A[0:1024])
+                T.ptx.fence.proxy.async_.shared__cta()
+                T.cuda.cta_sync()
+                if warp_id == 0 and lane_id == 0:
+                    Tx.copy_async(A[0:512], Ds[wg_id, :], dispatch="tma_auto")
+                    {_COMMIT}
+                    {_WAIT}
+                    if wg_id == 0:
+                        {_WAIT}
+            """),
+        ),
         Invalid(
             in_finished_kernel(f"""
                 pool = T.SMEMPool()
@@ -305,7 +372,8 @@ class BulkStoreNotDrained(Rule):
         reach = view.reach
         if reach is None or is_opaque(reach):
             return
-        for store, last in _runs(reach):
+        yield from self._empty_groups(view, reach)
+        for store, last in runs_of_stores(reach):
             copy = bulk_copy(store.operation)
             source = copy.shared if copy is not None else None
             yield from self._follow(view, reach, store, last, source)
@@ -318,14 +386,13 @@ class BulkStoreNotDrained(Rule):
         last: Reached,
         source: Region | None,
     ) -> Iterator[Finding]:
-        others = [reached for reached in reach.reached if meets(reached, store)]
-        end = _drain(reach, to_the_end(reach, last), store, None)
-        courses = [_drain(reach, course, store, source) for course in rounds(reach, last)]
+        end = drain(reach, following(view, last), store, None)
+        courses = [drain(reach, course, store, source) for course in rounds(view, last)]
         written = next((c.written for c in (*courses, end) if c.written is not None), None)
         missing = [
             (op, what)
             for op, what in ((Op.BULK_COMMIT, "commit_group"), (Op.BULK_WAIT, "wait_group"))
-            if not any(reached.operation.op is op for reached in others)
+            if comes_without(reach, store, op)
         ]
         if missing:
             if is_finished(view):
@@ -346,6 +413,28 @@ class BulkStoreNotDrained(Rule):
             )
             related = guards_and_calls(store)
             yield self.finding(Severity.WARNING, message, store.operation.span, related=related)
+
+    def _empty_groups(self, view: KernelView, reach: ReachMap) -> Iterator[Finding]:
+        """Find commits by threads that start no store: the tile they were for goes nowhere."""
+        commits = [r for r in reach.reached if r.operation.op is Op.BULK_COMMIT]
+        if not commits:
+            return
+        storing = 0
+        for reached in reach.reached:
+            if may_store(reached.operation):
+                storing |= reached.participants.possible
+        for commit in commits:
+            idle = commit.participants.typical & ~warps_touched(storing, reach.shape)
+            if idle and commit.participants.pick is not Pick.SOME and is_finished(view):
+                message = (
+                    f"{place(idle, reach.shape)} commits a bulk group here and starts no TMA store "
+                    "in the whole kernel: the group is empty, and what was written to shared "
+                    "memory for it never gets to global memory. Start the store before the commit"
+                )
+                related = guards_and_calls(commit)
+                yield self.finding(
+                    Severity.WARNING, message, commit.operation.span, related=related
+                )
 
     def _missing(
         self, view: KernelView, store: Reached, last: Reached, missing: list[str]
@@ -370,71 +459,14 @@ class BulkStoreNotDrained(Rule):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """How a store fares: waited for, or its source written before that."""
-
-    drained: bool
-    written: Reached | None = None
-
-
-def _drain(
-    reach: ReachMap, course: Iterable[Reached], store: Reached, source: Region | None
-) -> _Course:
-    committed = 0
-    for reached in course:
-        op = reached.operation.op
-        if op in (Op.BULK_COMMIT, Op.BULK_WAIT) and meets(reached, store):
-            if op is Op.BULK_COMMIT:
-                committed += 1
-                continue
-            left = constant_int(reached.operation.argument(0, "n"))
-            if left is None or left < committed:
-                return _Course(drained=True)
-        written = written_by(reached)
-        # Threads of another role wait for a barrier before they write: not followed here.
-        own = source is not None and written is not None and meets(reached, store)
-        if own and source is not None and written is not None and surely_overlap(source, written):
-            if _is_undecided(reach, reached, store):
-                return _Course(drained=True)  # in which turn it writes is not known
-            return _Course(drained=False, written=reached)
-    return _Course(drained=False)
-
-
-def _is_undecided(reach: ReachMap, write: Reached, store: Reached) -> bool:
-    """Tell whether the turn of a loop decides, not known how, if one of the two is executed."""
-    return any(
-        question(guard, reach.conditions) is not None
-        and any(loop.span.contains(guard.branch.span) for loop in store.loops)
-        for guard in (*write.guards, *store.guards)
-    )
-
-
-def _runs(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:
-    """Yield the first and the last of stores that stand one after the other."""
-    run: list[Reached] = []
-    for reached in reach.reached:
-        copy = bulk_copy(reached.operation)
-        if copy is not None and copy.direction is Direction.STORE:
-            if run and reached.guards != run[-1].guards:
-                yield run[0], run[-1]
-                run = []
-            run.append(reached)
-        elif run and reached.operation.op is not Op.OTHER:
-            yield run[0], run[-1]
-            run = []
-    if run:
-        yield run[0], run[-1]
-
-
 def _insert(view: KernelView, last: Reached, missing: list[str]) -> Fix | None:
     """Write the missing calls below the last store, or below its commit."""
     if last.operation.stack or view.reach is None:
         return None
     after = last
     if "commit_group" not in missing:
-        following = to_the_end(view.reach, last)
-        commits = (r for r in following if r.operation.op is Op.BULK_COMMIT and meets(r, last))
+        after_it = following(view, last)
+        commits = (r for r in after_it if r.operation.op is Op.BULK_COMMIT and meets(r, last))
         after = next(commits, last)
         if after.operation.op is not Op.BULK_COMMIT or after.guards != last.guards:
             return None

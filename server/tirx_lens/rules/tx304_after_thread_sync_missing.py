@@ -12,15 +12,15 @@ from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import apart, meets
-from tirx_lens.rules.facts.tmem import tmem_load, written_tmem
+from tirx_lens.rules.facts.tmem import issuers_of, tmem_load
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
+from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
     from tirx_lens.threads.shape import Shape
 
@@ -51,7 +51,8 @@ class AfterThreadSyncMissing(Rule):
 
     ## What it does
     Finds loads from TMEM that follow a wait on a tcgen05 barrier, where the reading threads execute
-    no `tcgen05.fence::after_thread_sync` between the two. Where the MMAs are issued by another
+    no `tcgen05.fence::after_thread_sync` between the two; a fence counts for the warps that execute
+    it. Where the MMAs are issued by another
     warpgroup that is a warning; where one warpgroup issues and reads, information.
 
     ## Why it is bad
@@ -114,6 +115,16 @@ class AfterThreadSyncMissing(Rule):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
         """),
         "from kernels import fence\n\n\n" + _reader("done.wait(0, 0)", "fence()", _LOAD, _WAIT),
+        # Every warp fences, each in a branch of its own; one lane of each.
+        _reader(
+            "done.wait(0, 0)",
+            "if warp_id == 0:",
+            f"    {_FENCE}",
+            "elif lane_id == 0:",
+            f"    {_FENCE}",
+            _LOAD,
+            _WAIT,
+        ),
         # The other side of a branch.
         _reader("if bx == 0:", "    done.wait(0, 0)", "else:", f"    {_LOAD}", f"    {_WAIT}"),
     )
@@ -143,6 +154,16 @@ class AfterThreadSyncMissing(Rule):
                 "for i in T.unroll(2):",
                 f"    {_LOAD}",
                 "    T.ptx.tcgen05.wait.ld()",
+            ),
+        ),
+        # One warp of the four fences.
+        Invalid(
+            _reader(
+                "done.wait(0, 0)", "if warp_id == 0:", f"    {_FENCE}", f"{_LOAD}  # <-", _WAIT
+            ),
+            severity=Severity.WARNING,
+            replacement=_reader(
+                "done.wait(0, 0)", _FENCE, "if warp_id == 0:", f"    {_FENCE}", _LOAD, _WAIT
             ),
         ),
         # One warpgroup does both.
@@ -208,7 +229,7 @@ class AfterThreadSyncMissing(Rule):
             if load is None or load.source is None:
                 continue
             wait = _unfenced_wait(reach, index)
-            issuers = [r for r in reach.reached if _issues(r, load.source)]
+            issuers = view.once(issuers_of).get(load.source) if wait is not None else None
             if wait is not None and issuers:
                 yield self._finding(view, reach, reached, wait, issuers)
 
@@ -245,26 +266,28 @@ class AfterThreadSyncMissing(Rule):
 
 
 def _unfenced_wait(reach: ReachMap, index: int) -> Reached | None:
-    """Return the wait that a load follows with no fence between, if it is one for MMAs."""
+    """Return the wait that a load follows with no fence between, if it is one for MMAs.
+
+    The lanes of a warp load together: what one of them fences is fenced for all.
+    """
     load = reach.reached[index]
-    for reached in reversed(reach.reached[:index]):
+    unfenced = load.participants.typical
+    for position in range(index - 1, -1, -1):
+        reached = reach.reached[position]
         operation = reached.operation
         if operation.op is Op.OPAQUE:
             return None
         if not meets(reached, load) or apart(reached, load):
             continue
-        if operation.op is Op.FENCE_AFTER_THREAD_SYNC or tmem_load(operation) is not None:
+        if operation.op is Op.FENCE_AFTER_THREAD_SYNC:
+            unfenced &= ~warps_touched(reached.participants.possible, reach.shape)
+        if tmem_load(operation) is not None or not unfenced:
             return None
-        if operation.op is Op.BARRIER_WAIT:
+        if operation.op is Op.BARRIER_WAIT and reached.participants.typical & unfenced:
             barrier = operation.receiver
             tcgen05 = barrier is not None and barrier.kind is ObjectKind.TCGEN05_BARRIER
             return reached if tcgen05 else None
     return None
-
-
-def _issues(reached: Reached, accumulator: KernelObject) -> bool:
-    operation = reached.operation
-    return operation.op is Op.GEMM_ASYNC and written_tmem(operation) == accumulator
 
 
 def _warpgroups(threads: int, shape: Shape) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import region_of
@@ -12,14 +14,23 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import apart, meets, surely_overlap, to_the_end
-from tirx_lens.rules.facts.tmem import TmemLoad, tmem_load, written_tmem
+from tirx_lens.rules.facts.course import (
+    apart,
+    following,
+    loop_spans,
+    meets,
+    position_of,
+    surely_overlap,
+)
+from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.describe import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.model.expr import Expr
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
 
@@ -60,6 +71,8 @@ class TmemLoadNotWaited(Rule):
     - the registers are used,
     - the threads arrive on the barrier by which they give the accumulator back to the MMA issuer,
     - the TMEM is freed.
+
+    A wait counts for the threads that execute it, and no others.
 
     ## Why it is bad
     A TMEM load is asynchronous: the registers hold what they held before until `tcgen05.wait::ld`
@@ -132,6 +145,15 @@ class TmemLoadNotWaited(Rule):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
                 acc_empty.arrive(0)
         """),
+        # Each half of the warps waits for itself; lanes that all wait, in two branches.
+        _epilogue(
+            _LOAD,
+            "if warp_id < 2:",
+            f"    {_WAIT}",
+            "else:",
+            f"    {_WAIT}",
+            "Tx.wg.cast(f16[:, :], f32[:, :])",
+        ),
         # The next columns are loaded while the last ones are used.
         _epilogue(
             "two = T.alloc_local((2, 64), 'float32')",
@@ -195,6 +217,19 @@ class TmemLoadNotWaited(Rule):
                 "    Tx.wg.cast(f16[:, :], wide[:, i * 64 : i * 64 + 64])",
             ),
         ),
+        # One warp of the four waits.
+        Invalid(
+            _epilogue(
+                _LOAD, "if warp_id == 0:", f"    {_WAIT}", "Tx.wg.cast(f16[:, :], f32[:, :])  # <-"
+            ),
+            replacement=_epilogue(
+                _LOAD,
+                _WAIT,
+                "if warp_id == 0:",
+                f"    {_WAIT}",
+                "Tx.wg.cast(f16[:, :], f32[:, :])",
+            ),
+        ),
         # The accumulator is given back first.
         Invalid(
             _epilogue(
@@ -244,13 +279,13 @@ class TmemLoadNotWaited(Rule):
             load = tmem_load(reached.operation)
             if load is None or not reached.participants.possible:
                 continue
-            use = _used_too_early(reach, reached, load)
-            if use is not None and use.operation.span not in seen:
-                seen.add(use.operation.span)
-                yield self._finding(view, reach, reached, use)
+            early = _used_too_early(view, reached, load)
+            if early is not None and early.use.operation.span not in seen:
+                seen.add(early.use.operation.span)
+                yield self._finding(view, reach, reached, early)
 
-    def _finding(self, view: KernelView, reach: ReachMap, load: Reached, use: Reached) -> Finding:
-        line = view.line(load.operation.span)
+    def _finding(self, view: KernelView, reach: ReachMap, load: Reached, early: _Early) -> Finding:
+        line, use = view.line(load.operation.span), early.use
         receiver = use.operation.receiver
         if use.operation.op is Op.BARRIER_ARRIVE and receiver is not None:
             what = (
@@ -266,20 +301,37 @@ class TmemLoadNotWaited(Rule):
             )
         message = f"{what}. Wait for the load with `tcgen05.wait::ld` first"
         related = [Related(load.operation.span, "the load is started here")]
+        if early.partial is not None:
+            waiting = describe(early.partial.participants, reach.shape)
+            message = (
+                f"{what}. The `tcgen05.wait::ld` on line "
+                f"{view.line(early.partial.operation.span)} is executed by {waiting}, and each "
+                "thread waits for its own loads only. Let all that loaded execute it"
+            )
+            related.append(Related(early.partial.operation.span, "not all that loaded wait here"))
         return self.finding(
             Severity.ERROR,
             message,
             use.operation.span,
-            fix=_insert(view, reach, load, use),
+            fix=_insert(view, load, use),
             related=[*related, *guards_and_calls(use)],
         )
 
 
-def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached | None:
-    """Return the first operation that needs a load to have ended before it is waited for."""
-    release = _release(reach, load, what)
-    waited_next = _is_waited_in_the_next_turn(reach, load)
-    for reached in to_the_end(reach, load):
+@dataclass(frozen=True, slots=True)
+class _Early:
+    """A use before the load has ended, and a wait before it by some of those that loaded."""
+
+    use: Reached
+    partial: Reached | None
+
+
+def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early | None:
+    """Return the first operation that needs a load to have ended before all wait for it."""
+    covered, partial = 0, None
+    release = _release(view, load, what)
+    waited_next = _is_waited_in_the_next_turn(view, load)
+    for reached in following(view, load):
         operation = reached.operation
         if operation.op is Op.OPAQUE:
             return None
@@ -288,28 +340,42 @@ def _used_too_early(reach: ReachMap, load: Reached, what: TmemLoad) -> Reached |
         if not meets(reached, load):
             continue
         if operation.op is Op.TMEM_WAIT_LOAD:
-            return None
+            covered, partial = covered | reached.participants.possible, reached
+            if not load.participants.typical & ~covered:
+                return None
+            continue
+        if not load.participants.typical & reached.participants.typical & ~covered:
+            continue
         if apart(load, reached) or tmem_load(operation) is not None:
             continue
         reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
         if reads and _reads(load, what, reached):
-            return reached
+            return _Early(reached, partial)
         if operation.op is Op.BARRIER_ARRIVE and operation.receiver in release:
-            return reached
+            return _Early(reached, partial)
         if operation.op is Op.TMEM_DEALLOC:
-            return reached
+            return _Early(reached, partial)
     return None
 
 
-def _is_waited_in_the_next_turn(reach: ReachMap, load: Reached) -> bool:
+def _is_waited_in_the_next_turn(view: KernelView, load: Reached) -> bool:
     """Tell whether a loop around a load begins with a wait, as software pipelines do."""
-    for reached in reach.reached:
-        if reached is load:
-            return False
-        waits = reached.operation.op is Op.TMEM_WAIT_LOAD and meets(reached, load)
-        if waits and any(loop in load.loops for loop in reached.loops):
-            return True
-    return False
+    if not load.loops:
+        return False
+    index = position_of(view, load)
+    waits = view.once(_load_waits)
+    first = bisect_left(waits, view.once(loop_spans)[id(load.loops[0])].start)
+    reached = view.reach.reached if view.reach is not None else ()
+    return any(
+        meets(reached[wait], load) and any(loop in load.loops for loop in reached[wait].loops)
+        for wait in waits[first : bisect_left(waits, index)]
+    )
+
+
+def _load_waits(view: KernelView) -> list[int]:
+    """Return the indices of the waits for TMEM loads."""
+    reached = view.reach.reached if view.reach is not None else ()
+    return [i for i, one in enumerate(reached) if one.operation.op is Op.TMEM_WAIT_LOAD]
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:
@@ -324,42 +390,51 @@ def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:
     )
 
 
-def _release(reach: ReachMap, load: Reached, what: TmemLoad) -> set[KernelObject]:
+def _release(view: KernelView, load: Reached, what: TmemLoad) -> set[KernelObject]:
     """Return the barrier that gives the loaded TMEM back, if only one can."""
-    issuers = [
-        reached
-        for reached in reach.reached
-        if reached.operation.op is Op.GEMM_ASYNC and written_tmem(reached.operation) == what.source
+    issuers = view.once(issuers_of).get(what.source, []) if what.source is not None else []
+    issuing = 0
+    for issuer in issuers:
+        issuing |= issuer.participants.possible
+    loading = load.participants.possible
+    both = [
+        barrier
+        for barrier, uses in view.once(_plain_barriers).items()
+        if uses.waiting & issuing and uses.arriving & loading
     ]
-    if what.source is None or not issuers:
+    if len(both) != 1 or len(view.once(_plain_barriers)[both[0]].slots) != 1:
         return set()
-    waited = _barriers(reach, Op.BARRIER_WAIT, issuers)
-    arrived = _barriers(reach, Op.BARRIER_ARRIVE, [load])
-    both = waited & arrived
-    slots = {
-        reached.operation.argument(0, "stage")
-        for reached in reach.reached
-        if reached.operation.op is Op.BARRIER_ARRIVE and reached.operation.receiver in both
-    }
-    return both if len(both) == 1 and len(slots) == 1 else set()
+    return set(both)
 
 
-def _barriers(reach: ReachMap, op: Op, by: list[Reached]) -> set[KernelObject]:
-    """Return the plain barriers on which the threads of some operations wait, or arrive."""
-    return {
-        reached.operation.receiver
-        for reached in reach.reached
-        if reached.operation.op is op
-        and reached.operation.receiver is not None
-        and reached.operation.receiver.kind is ObjectKind.MBARRIER
-        and any(meets(reached, other) for other in by)
-    }
+@dataclass(slots=True)
+class _BarrierUses:
+    """The threads that wait for a plain barrier and arrive on it, and at which slots."""
+
+    waiting: int = 0
+    arriving: int = 0
+    slots: set[Expr | None] = field(default_factory=set)
 
 
-def _insert(view: KernelView, reach: ReachMap, load: Reached, use: Reached) -> Fix | None:
+def _plain_barriers(view: KernelView) -> dict[KernelObject, _BarrierUses]:
+    found: dict[KernelObject, _BarrierUses] = {}
+    for reached in view.reach.reached if view.reach is not None else ():
+        operation, barrier = reached.operation, reached.operation.receiver
+        if barrier is None or barrier.kind is not ObjectKind.MBARRIER:
+            continue
+        uses = found.setdefault(barrier, _BarrierUses())
+        if operation.op is Op.BARRIER_WAIT:
+            uses.waiting |= reached.participants.possible
+        elif operation.op is Op.BARRIER_ARRIVE:
+            uses.arriving |= reached.participants.possible
+            uses.slots.add(operation.argument(0, "stage"))
+    return found
+
+
+def _insert(view: KernelView, load: Reached, use: Reached) -> Fix | None:
     """Wait below the last of the loads that stand together."""
     last = load
-    for reached in to_the_end(reach, load):
+    for reached in following(view, load):
         if reached is use or reached.guards != load.guards:
             break
         if tmem_load(reached.operation) is not None:

@@ -15,6 +15,7 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.bulk import bulk_copy
 from tirx_lens.rules.facts.course import apart, to_the_end
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -120,6 +121,17 @@ class MbarrierInitNotPublished(Rule):
             "full.init(1)\nempty.init(128)\nif wg_id == 0 and warp_id == 0:\n"
             "    if T.ptx.elect_sync():\n        T.ptx.fence.proxy_async('shared::cta')\n"
             "T.cuda.cta_sync()"
+        ),
+        # They meet in a barrier of the whole grid, or on the way to a sum.
+        _kernel(f"full.init(1)\nempty.init(128)\n{_FENCE}\nT.cuda.grid_sync()"),
+        _kernel(
+            f"full.init(1)\nempty.init(128)\n{_FENCE}\npart = T.alloc_shared([8], 'float32')\n"
+            "T.evaluate(T.cuda.cta_sum(T.float32(1), 8, part.ptr_to([0])))"
+        ),
+        # An element-wise operation of the CTA on SMEM ends with a barrier.
+        _kernel(
+            f"full.init(1)\nempty.init(128)\n{_FENCE}\n"
+            "zeros = T.alloc_shared([256], 'float32')\nTx.cta.fill(zeros[:], T.float32(0))"
         ),
         # Still being written.
         in_kernel("""
@@ -314,6 +326,8 @@ def _first_meeting_or_use(
         op, who = reached.operation.op, reached.participants.possible
         if op in _MEETINGS:
             return reached, fenced
+        if may_meet_inside(reached.operation):
+            return None, fenced
         if op in FENCES and who & writers:
             fenced = True
         if who & ~writers and _uses(init, reached) and not apart(init, reached):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Call, Member, Ref
 from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.model.kernel import Operation
-    from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
     from tirx_lens.threads.shape import Shape
 
@@ -271,7 +269,7 @@ class BulkCopyNotElected(Rule):
         who: Participants,
         times: int,
     ) -> Finding:
-        barrier = _barrier(copy)
+        barrier = copy.barrier
         expected = arrivals_of(reach, barrier) if barrier is not None else None
         counted = expected is not None and expected >= times
         load = copy.direction is Direction.LOAD
@@ -312,13 +310,3 @@ def _in_cta(who: Participants, shape: Shape, rank: int) -> int | None:
     inside = shape.cta(rank)
     part = Participants(who.possible & inside, who.typical & inside, who.pick, who.conditional)
     return part.count(shape)
-
-
-def _barrier(copy: BulkCopy) -> KernelObject | None:
-    """Return the barrier that a load signals, if `mbar=` is `barrier.ptr_to(...)`."""
-    match copy.mbar:
-        case Call(callee=Member(base=Ref(target=target))):
-            return target
-        case Call(callee=Member(base=Member(base=Ref(target=target)))):
-            return target
-    return None

@@ -10,14 +10,8 @@ from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.queries import operations
 from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.copies import (
-    armed,
-    barrier_in,
-    destination,
-    given,
-    goes,
-    leaves_dispatch_open,
-)
+from tirx_lens.rules.facts.bulk import armed, barrier_in
+from tirx_lens.rules.facts.copies import destination, given, goes, leaves_dispatch_open
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:

@@ -1,4 +1,9 @@
-"""The builder arguments a file itself names: `# tirx-lens: args M=1024 ...`, or a call in it."""
+"""The builder arguments that are named for a file: by a comment, the project, or a call in it.
+
+`# tirx-lens: args M=1024 ...` above the builder goes before what the project gives, name by name.
+Calls count only where neither names anything: the arguments of a builder are then those of one
+call, and no mixture that nobody builds with.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Symbol
 from tirx_lens.syntax.reparse import node_at
+from tirx_lens.syntax.signature import parameters_of
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
@@ -15,6 +21,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from tirx_lens.model.given import Argument, Given
     from tirx_lens.syntax.expressions import ExpressionReader
 
 _COMMENT = re.compile(r"#\s*tirx-lens:\s*args\b(.*)")
@@ -23,7 +30,7 @@ _WORD_BEFORE = re.compile(rb"[\w.\x80-\xff]")
 _PAIR = re.compile(r"([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s]+)")
 
 
-def parse_arguments(comment: str) -> dict[str, int | float | str | bool | None] | None:
+def parse_arguments(comment: str) -> dict[str, Argument] | None:
     """Read an arguments comment; None when it is another comment.
 
     Values are Python literals; a bare word is a string.
@@ -31,7 +38,7 @@ def parse_arguments(comment: str) -> dict[str, int | float | str | bool | None] 
     matched = _COMMENT.match(comment.strip())
     if matched is None:
         return None
-    given: dict[str, int | float | str | bool | None] = {}
+    given: dict[str, Argument] = {}
     for name, text in _PAIR.findall(matched.group(1)):
         try:
             value = ast.literal_eval(text)
@@ -51,6 +58,16 @@ def commented_arguments(definition: Node) -> Mapping[str, Expr]:
             return {name: Const(value) for name, value in given.items()}
         above = above.prev_sibling
     return {}
+
+
+def named_arguments(definition: Node, given: Given) -> Mapping[str, Expr]:
+    """Return the arguments that the comment above a definition names, else the project gives."""
+    name = field_of(definition, "name")
+    parameters = {parameter.name for parameter in parameters_of(definition)}
+    ours = given.arguments_of(text_of(name)) if name is not None else {}
+    named: dict[str, Expr] = {key: Const(ours[key]) for key in ours if key in parameters}
+    named.update(commented_arguments(definition))
+    return named
 
 
 def called_arguments(

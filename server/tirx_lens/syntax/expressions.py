@@ -6,6 +6,7 @@ makes an object or executes something is reported, through `Effects`, when it is
 
 from __future__ import annotations
 
+import functools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,6 +30,7 @@ from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
+from tirx_lens.syntax.precedence import mixed_chain
 from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
 from tirx_lens.syntax.tree import (
     children_of,
@@ -281,6 +283,9 @@ class ExpressionReader:
         return Arguments(tuple(positional), tuple(keywords), complete)
 
     def _binary(self, node: Node) -> Expr:
+        chain = mixed_chain(node)
+        if chain is not None:
+            return self._mixed(*chain)
         operator_node = node.child_by_field_name("operator")
         operator = _BINARY.get(operator_node.type if operator_node is not None else "")
         left = self.read(field_of(node, "left"))
@@ -288,6 +293,17 @@ class ExpressionReader:
         if operator is None:
             return Unknown("an operator that is not known", span=self.span(node))
         return fold(operator, left, right)
+
+    def _mixed(self, operands: list[Node], signs: list[str]) -> Expr:
+        """Combine a chain of `&` and `^`: what stands between two `^` belongs together."""
+        parts = [self.read(operands[0])]
+        for sign, operand in zip(signs, operands[1:], strict=True):
+            value = self.read(operand)
+            if sign == "&":
+                parts[-1] = fold(Operator.BIT_AND, parts[-1], value)
+            else:
+                parts.append(value)
+        return functools.reduce(functools.partial(fold, Operator.BIT_XOR), parts)
 
     def _unary(self, node: Node) -> Expr:
         operator_node = node.child_by_field_name("operator")

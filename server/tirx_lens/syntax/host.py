@@ -24,9 +24,10 @@ from tirx_lens.model.expr import (
     Symbol,
     Unknown,
 )
+from tirx_lens.model.given import Given
 from tirx_lens.model.kernel import Kernel
 from tirx_lens.syntax import names
-from tirx_lens.syntax.arguments import called_arguments, commented_arguments
+from tirx_lens.syntax.arguments import called_arguments, named_arguments
 from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
@@ -80,15 +81,17 @@ class HostReader:
         data: bytes,
         unwanted: Container[int] = (),
         *,
+        given: Given | None = None,
         library: Library | None = None,
         scope: Scope | None = None,
     ) -> None:
-        """Read into `scope`, if it is given.
+        """Read into `scope`, if there is one.
 
         `unwanted` are the starts of statements of the file whose kernels are left unread. Without
         `library` nothing is known of what the file imports.
         """
         self._kernels: list[Kernel] = []
+        self._given = given or Given()
         self._unwanted = unwanted
         self._is_wanted = True
         self._roots = roots
@@ -394,7 +397,7 @@ class HostReader:
 
     def _follow(self, builder: Function) -> None:
         outer, outer_builder = self._reader.scope, self._builder
-        given = commented_arguments(builder.node)
+        given = named_arguments(builder.node, self._given)
         if not given:
             order = [parameter.name for parameter in parameters_of(builder.node)]
             given = called_arguments(order, builder.node, self._data, self._roots, self._reader)
@@ -426,7 +429,9 @@ class HostReader:
         self._statements(children_of(body))
         self._reader.scope = outer
         known = tuple(base for base in bases if isinstance(base, Class))
-        if is_meta or known:
+        # Only kernels can call an inline method: `T.meta_var(C())` makes instances of such classes.
+        for_kernels = any(isinstance(one, Function) and one.inline for one in inner.names.values())
+        if is_meta or known or for_kernels:
             members = {
                 # In Python a method does not see the names of its class.
                 key: replace(value, scope=outer) if isinstance(value, Function) else value
@@ -450,8 +455,10 @@ class HostReader:
 
     def _read_kernel(self, node: Node, definition: Node, name: Node) -> Kernel:
         scope = self._reader.scope.inner(host=False)
+        given = {} if self._builder else named_arguments(definition, self._given)
         for parameter in parameters_of(definition):
-            scope.bind(parameter.name, kernel_parameter(parameter, self._reader))
+            value = kernel_parameter(parameter, self._reader, given.get(parameter.name))
+            scope.bind(parameter.name, value)
         body = BodyReader(scope, self.function, stored_again(definition))
         block = body.kernel(definition)
         return Kernel(

@@ -30,6 +30,8 @@ _RUN_ANYTHING = (
     "T.tvm_call_",
     "T.cuda.printf_",
 )
+# Packed calls are the host's: TVM has none in device code. They encode tensor maps, mostly.
+_HOST_ONLY = ("T.call_packed", "T.call_cpacked", "T.tvm_call_packed", "T.tvm_call_cpacked")
 _SPEAKS_OF_THREADS = re.compile(
     rb"sync|\bbar\b|barrier|\bptx|func_call|call_extern|\balloc|\bcommit|\bself\b|\blambda\b"
 )
@@ -43,8 +45,10 @@ def is_opaque(callee: Expr) -> bool:
             return not callee.inline and not _is_plain_function(callee, depth=3)
         case Path(dotted=dotted):
             if dotted.startswith(_RUN_ANYTHING):
-                return True
+                return not dotted.startswith(_HOST_ONLY)
             return "." in dotted and not dotted.startswith(_PLAIN)
+        case Item(base=Path(dotted="T.ptx")):  # a string that the text does not tell
+            return True
         case Member(base=base) | Item(base=base):
             return _root_is_opaque(base)
         case Const() | Id() | Ref() | Variable() | Sequence() | Apply():
@@ -54,6 +58,8 @@ def is_opaque(callee: Expr) -> bool:
 
 def _root_is_opaque(base: Expr) -> bool:
     match base:
+        case Item(base=Path(dotted="T.ptx")):
+            return True
         case Member(base=inner) | Item(base=inner):
             return _root_is_opaque(inner)
         case Call(callee=callee):

@@ -15,6 +15,11 @@ _CALLS: dict[str, Op] = {
     "T.cuda.cta_sync": Op.CTA_SYNC,
     "T.cuda.syncthreads_and": Op.CTA_SYNC,
     "T.cuda.syncthreads_or": Op.CTA_SYNC,
+    "T.cuda.cta_reduce": Op.CTA_SYNC,  # these four meet twice on the way to their result
+    "T.cuda.cta_sum": Op.CTA_SYNC,
+    "T.cuda.cta_max": Op.CTA_SYNC,
+    "T.cuda.cta_min": Op.CTA_SYNC,
+    "T.cuda.grid_sync": Op.CTA_SYNC,
     "T.cuda.cluster_sync": Op.CLUSTER_SYNC,
     "T.cuda.warpgroup_sync": Op.WARPGROUP_SYNC,
     "T.cuda.mbarrier_wait": Op.BARRIER_WAIT,

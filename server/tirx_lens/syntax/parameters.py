@@ -12,11 +12,18 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.signature import Parameter
 
 
-def kernel_parameter(parameter: Parameter, reader: ExpressionReader) -> Expr:
-    """Return what a parameter stands for in its kernel. A scalar is the same in every thread."""
+def kernel_parameter(
+    parameter: Parameter, reader: ExpressionReader, given: Expr | None = None
+) -> Expr:
+    """Return what a parameter stands for in its kernel. A scalar is the same in every thread.
+
+    `given` is the value of a compile-time constant, where one is named.
+    """
     annotation = parameter.annotation
     kind = reader.read(annotation) if annotation is not None else None
     if isinstance(kind, Path) and kind.dotted == "T.constexpr":
+        if given is not None:
+            return given
         return reader.read(parameter.default) if parameter.default else Symbol(parameter.name)
     if annotation is not None and isinstance(kind, Call) and isinstance(kind.callee, Path):
         made = KernelObject(

@@ -10,6 +10,7 @@ from tirx_lens.syntax.library import Library
 from tirx_lens.syntax.reparse import parse_text
 
 if TYPE_CHECKING:
+    from tirx_lens.model.given import Given
     from tirx_lens.model.imported import ImportedText
     from tirx_lens.model.source import SourceText
     from tirx_lens.syntax.library import Modules
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 _MARKS = (b"prim_func", b".jit")
 
 
-def read_kernels(source: SourceText, library: Library | None = None) -> KernelFile:
-    """Return the model of every TVMScript kernel of the text.
+def read_kernels(
+    source: SourceText, given: Given | None = None, library: Library | None = None
+) -> KernelFile:
+    """Return the model of every TVMScript kernel of the text, with what is `given` for it.
 
     What it imports is looked for in `library`; without one it stays unknown.
     A text that never mentions a kernel decorator costs one search. Traced kernels (`txl.` of
@@ -29,8 +32,12 @@ def read_kernels(source: SourceText, library: Library | None = None) -> KernelFi
         return KernelFile()
     if library is not None:
         library.begin_version()
-    by_statement = HostReader(parse_text(source.data), source.data, library=library).read()
-    return KernelFile(tuple(kernel for _, kernels in by_statement for kernel in kernels))
+    roots = parse_text(source.data)
+    by_statement = HostReader(roots, source.data, given=given, library=library).read()
+    return KernelFile(
+        tuple(kernel for _, kernels in by_statement for kernel in kernels),
+        any(root.has_error for root in roots),
+    )
 
 
 def open_library(modules: Modules, path: str) -> Library:

@@ -110,7 +110,7 @@ class Module(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class(Expr):
-    """A `T.meta_class` class of the workspace: calling it in a kernel makes an `Instance`.
+    """A class for kernels, `T.meta_class` or not: calling it in a kernel makes an `Instance`.
 
     `names` are its members, those of its base classes included. `is_whole` says that no other base
     may have members that are not known.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.syntax.library import Library
 
@@ -87,14 +88,23 @@ class Version:
     roots: tuple[Node, ...]
     data: bytes
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the text is no Python, so that kernels may be missing."""
+        return any(root.has_error for root in self.roots)
+
     def kernels(
-        self, unwanted: Container[int], library: Library | None = None
+        self,
+        unwanted: Container[int],
+        given: Given | None = None,
+        library: Library | None = None,
     ) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
 
         What stands between the kernels is read in any case.
         """
-        return HostReader(self.roots, self.data, unwanted, library=library).read()
+        reader = HostReader(self.roots, self.data, unwanted, given=given, library=library)
+        return reader.read()
 
 
 class VersionReader:

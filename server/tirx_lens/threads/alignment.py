@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Call, Expr, constant_int
 from tirx_lens.model.kernel import Loop, LoopKind, Op, Operation
-from tirx_lens.threads.contracts import Demand, demand_of
+from tirx_lens.threads.contracts import Demand, barriers_in, demand_of
 from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _exceeding(way: _Way, theirs: Mapping[tuple[Expr, ...], int], others: int) -
 def _times(reached: Reached) -> Times:
     """Return how often a barrier is executed: the loops of unknown length, and a known number."""
     unknown: list[Expr] = []
-    times = 1
+    times = barriers_in(reached.operation)
     for loop in reached.loops:
         length = _length(loop)
         if length is None:

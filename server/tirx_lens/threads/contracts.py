@@ -48,6 +48,17 @@ CTA_BARRIER = 0
 """The id of the named barrier that the CTA-wide one is made of."""
 
 
+_REDUCTIONS = ("T.cuda.cta_reduce", "T.cuda.cta_sum", "T.cuda.cta_max", "T.cuda.cta_min")
+
+
+def barriers_in(operation: Operation) -> int:
+    """Return how many barriers an operation that demands threads is made of.
+
+    Source: TVM, `backend/cuda/cpp/builtins.py`, `codegen_cuda_cta_reduce`.
+    """
+    return 2 if operation.name in _REDUCTIONS else 1
+
+
 def demand_of(operation: Operation, shape: Shape) -> Demand | None:
     """Return what an operation demands, if it demands anything.
 

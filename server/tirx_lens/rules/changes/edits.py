@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import KernelView
 
+_STEPS = ("    ", "\t", "  ", "        ")
+
 
 def whole_lines(source: SourceText, span: Span) -> Span | None:
     """Return the lines of a statement, line end included; None when it shares them with another.
@@ -37,6 +39,18 @@ def indentation(source: SourceText, span: Span) -> str:
     """Return the white space before a statement."""
     start = source.line_starts[source.line_of(span.start)]
     return source.data[start : span.start].decode("utf-8", errors="replace")
+
+
+def indentation_step(source: SourceText, span: Span) -> str:
+    """Return what a block is indented by where a statement stands: as the one around it is."""
+    inner = indentation(source, span)
+    for line in range(source.line_of(span.start) - 1, -1, -1):
+        text = source.line_bytes(line).decode("utf-8", errors="replace")
+        outer = text[: len(text) - len(text.lstrip())]
+        if text.strip() and inner.startswith(outer) and inner != outer:
+            step = inner[len(outer) :]
+            return step if step in _STEPS else _STEPS[0]
+    return _STEPS[0]
 
 
 def removal(view: KernelView, statement: Span) -> Edit | None:

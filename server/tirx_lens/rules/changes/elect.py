@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Applicability, Edit, Fix
-from tirx_lens.rules.changes.edits import indentation, whole_lines
+from tirx_lens.rules.changes.edits import indentation, indentation_step, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.threads.issuers import whole_warps
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
-
-_STEP = "    "
 
 
 def elected(view: KernelView, reached: Reached) -> Fix | None:
@@ -39,6 +37,6 @@ def elected(view: KernelView, reached: Reached) -> Fix | None:
 def guarded(view: KernelView, lines: Span, header: str, anchor: Span) -> str:
     """Return whole lines, one step further in, below a header where `anchor` stands."""
     written = view.source.slice(lines).splitlines(keepends=True)
-    inner = "".join(_STEP + line if line.strip() else line for line in written)
-    ending = "\r\n" if written[0].endswith("\r\n") else "\n"
-    return f"{indentation(view.source, anchor)}{header}{ending}{inner}"
+    step = indentation_step(view.source, anchor)
+    inner = "".join(step + line if line.strip() else line for line in written)
+    return f"{indentation(view.source, anchor)}{header}\n{inner}"

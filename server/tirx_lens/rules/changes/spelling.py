@@ -1,9 +1,11 @@
-"""Which TVM a kernel is written for, told by how it spells its instructions."""
+"""Which TVM a kernel is written for: what the user says, else how it spells its instructions."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from tirx_lens.model.given import TvmVersion
 
 if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
@@ -29,7 +31,9 @@ def tirx_name(view: KernelView) -> str:
 
 def is_older(view: KernelView) -> bool:
     """Tell whether a kernel is written for TVM 0.26 or older."""
-    return _OLDER.search(view.source.slice(view.kernel.span)) is not None
+    if view.tvm_version is not None:
+        return view.tvm_version.is_before(TvmVersion.V0_27)
+    return any(map(_OLDER.search, view.texts))
 
 
 def _first_group(source: SourceText, pattern: re.Pattern[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Copies that the TMA engine makes, as tile operations and as instructions."""
+"""Copies that the TMA engine makes, and the barriers that count their bytes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.buffers import Memory, Region, memory_of, region_of
-from tirx_lens.model.expr import Const
-from tirx_lens.model.kernel import Op
+from tirx_lens.model.buffers import Memory, Region, memory_of
+from tirx_lens.model.expr import Call, Const, Expr, Item, Member, Ref
+from tirx_lens.model.kernel import Op, Operation
+from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.rules.facts.copies import destination, origin
 
 if TYPE_CHECKING:
-    from tirx_lens.model.expr import Expr
-    from tirx_lens.model.kernel import Operation
+    from collections.abc import Iterable
 
 
 class Direction(Enum):
@@ -32,6 +33,11 @@ class BulkCopy:
     direction: Direction
     shared: Region | None
     mbar: Expr | None
+
+    @property
+    def barrier(self) -> KernelObject | None:
+        """The barrier whose word `mbar` points to; None where the text does not say."""
+        return barrier_in(self.mbar)
 
 
 def bulk_copy(operation: Operation) -> BulkCopy | None:
@@ -54,7 +60,7 @@ def _tile_copy(operation: Operation) -> BulkCopy | None:
         return None
     if not str(dispatch.value).startswith("tma"):
         return None
-    to, source = region_of(operation.argument(0, "dst")), region_of(operation.argument(1, "src"))
+    to, source = destination(operation), origin(operation)
     to_memory = memory_of(to.buffer) if to is not None else None
     from_memory = memory_of(source.buffer) if source is not None else None
     mbar = operation.argument(99, "mbar")
@@ -64,4 +70,43 @@ def _tile_copy(operation: Operation) -> BulkCopy | None:
         return BulkCopy(Direction.STORE, source, None)
     if from_memory is Memory.SHARED:
         return BulkCopy(Direction.STORE, source, None)
+    return None
+
+
+def barrier_in(expr: Expr | None) -> KernelObject | None:
+    """Return the barrier whose word an expression points to: `full.ptr_to([stage])`."""
+    match expr:
+        case Ref(target=target) if target.kind in BARRIERS:
+            return target
+        case Call(callee=Member(base=base)):
+            return barrier_in(base)
+        case Call(arguments=(argument, *_)):  # T.address_of(full.buf[stage]), a mapped address
+            return barrier_in(argument)
+        case Item(base=base) | Member(base=base):
+            return barrier_in(base)
+    return None
+
+
+def expected_bytes(arrival: Operation) -> tuple[KernelObject | None, Expr] | None:
+    """Return the barrier that an arrival arms with a number of bytes, and that number.
+
+    The barrier is None where the text does not say which it is.
+    """
+    barrier = arrival.receiver
+    if barrier is not None:
+        tma = barrier.kind is ObjectKind.TMA_BARRIER and arrival.op is Op.BARRIER_ARRIVE
+        count = arrival.argument(1, "tx_count") if tma else None
+        return (barrier, count) if count is not None else None
+    raw = arrival.name.startswith("T.ptx.mbarrier") and ".expect_tx" in arrival.name
+    if raw and len(arrival.arguments) > 1:
+        return barrier_in(arrival.arguments[0]), arrival.arguments[1]
+    return None
+
+
+def armed(barrier: KernelObject, program: Iterable[Operation]) -> Operation | None:
+    """Return the first arrival that makes a barrier wait for bytes."""
+    for operation in program:
+        expected = expected_bytes(operation)
+        if expected is not None and expected[0] == barrier:
+            return operation
     return None

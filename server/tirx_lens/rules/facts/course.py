@@ -9,6 +9,10 @@ from tirx_lens.model.expr import Apply, Const, Expr, Id, Sequence, Slice, Variab
 from tirx_lens.model.kernel import Op
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.kernel import Loop
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
@@ -16,20 +20,58 @@ _WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
 
 def to_the_end(reach: ReachMap, start: Reached) -> list[Reached]:
     """Return what stands after an operation, in program order."""
-    return list(reach.reached[_index(reach, start) + 1 :])
+    index = next(i for i, reached in enumerate(reach.reached) if reached is start)
+    return list(reach.reached[index + 1 :])
 
 
-def rounds(reach: ReachMap, start: Reached) -> list[list[Reached]]:
-    """Return, for each loop around an operation, what comes until it is there again."""
-    index = _index(reach, start)
-    found = []
-    for depth in range(len(start.loops), 0, -1):
-        loops = start.loops[:depth]
-        inside = [i for i, r in enumerate(reach.reached) if r.loops[:depth] == loops]
-        after = [reach.reached[i] for i in inside if i > index]
-        before = [reach.reached[i] for i in inside if i < index]
-        found.append(after + before)
+def following(view: KernelView, start: Reached) -> Iterator[Reached]:
+    """Yield what stands after an operation, in program order."""
+    reached = view.reach.reached if view.reach is not None else ()
+    for position in range(position_of(view, start) + 1, len(reached)):
+        yield reached[position]
+
+
+def rounds(view: KernelView, start: Reached) -> list[Iterator[Reached]]:
+    """Return, for each loop around an operation, what comes until it is there again.
+
+    The innermost loop comes first.
+    """
+    index = position_of(view, start)
+    return [next_round(view, index, loop) for loop in reversed(start.loops)]
+
+
+def position_of(view: KernelView, reached: Reached) -> int:
+    """Return the index of an operation among all that are reached."""
+    return view.once(_positions)[id(reached)]
+
+
+def loop_spans(view: KernelView) -> dict[int, range]:
+    """Return, for each loop by its identity, the indices of what is reached inside it."""
+    found: dict[int, range] = {}
+    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
+        for loop in reached.loops:
+            start = found[id(loop)].start if id(loop) in found else index
+            found[id(loop)] = range(start, index + 1)
     return found
+
+
+def branch_spans(view: KernelView) -> dict[int, range]:
+    """Return, for each branch by its identity, the indices of what is reached inside it."""
+    found: dict[int, range] = {}
+    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
+        for guard in reached.guards:
+            key = id(guard.branch)
+            start = found[key].start if key in found else index
+            found[key] = range(start, index + 1)
+    return found
+
+
+def next_round(view: KernelView, index: int, loop: Loop) -> Iterator[Reached]:
+    """Yield what comes after a place in a loop, and then in its next turn, up to the place."""
+    inside = view.once(loop_spans)[id(loop)]
+    reached = view.reach.reached if view.reach is not None else ()
+    for position in (*range(index + 1, inside.stop), *range(inside.start, index)):
+        yield reached[position]
 
 
 def meets(first: Reached, second: Reached) -> bool:
@@ -57,17 +99,19 @@ def surely_overlap(first: Region, second: Region, *, same_round: bool = False) -
     """
     if first.buffer != second.buffer:
         return False
-    if _is_whole(first) or _is_whole(second):
+    if is_whole(first) or is_whole(second):
         return True
     fixed = all(_is_fixed(index, same_round=same_round) for index in first.indices)
     return first.indices == second.indices and fixed
 
 
-def _index(reach: ReachMap, start: Reached) -> int:
-    return next(i for i, reached in enumerate(reach.reached) if reached is start)
+def _positions(view: KernelView) -> dict[int, int]:
+    reached = view.reach.reached if view.reach is not None else ()
+    return {id(one): index for index, one in enumerate(reached)}
 
 
-def _is_whole(region: Region) -> bool:
+def is_whole(region: Region) -> bool:
+    """Tell whether all of a buffer is meant."""
     return all(isinstance(i, Slice) and i.start is None and i.stop is None for i in region.indices)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Call, Path, Variable, constant_int, is_host
+from tirx_lens.model.expr import (
+    Apply,
+    Call,
+    Expr,
+    Operator,
+    Path,
+    Variable,
+    constant_int,
+    is_host,
+)
 from tirx_lens.model.kernel import Branch, Exit, Loop, LoopKind, Operation
 from tirx_lens.model.queries import blocks_of
 
@@ -41,6 +50,10 @@ class Placed:
     def is_beside(self, other: Placed) -> bool:
         """Tell whether the same loops and branches stand around both: they go together."""
         return list(map(id, self.around)) == list(map(id, other.around))
+
+    def is_in_one_turn(self, loop: Loop) -> bool:
+        """Tell whether a guard lets it through in one turn of a loop: `if i == 1`."""
+        return any(_picks_a_turn(branch.condition, loop) for branch in self.branches_in(loop))
 
     def branches_in(self, loop: Loop) -> Iterator[Branch]:
         """Yield the branches between a loop and the operation."""
@@ -85,6 +98,18 @@ def repeats(loop: Loop) -> bool:
     values = turns(loop)
     left = any(isinstance(statement, Exit) for statement in loop.body.statements)
     return not left and (values is None or len(values) > 1)
+
+
+def _picks_a_turn(condition: Expr, loop: Loop) -> bool:
+    match condition:
+        case Apply(operator=Operator.AND, operands=operands):
+            return any(_picks_a_turn(operand, loop) for operand in operands)
+        case (
+            Apply(operator=Operator.EQUAL, operands=(Variable() as variable, other))
+            | Apply(operator=Operator.EQUAL, operands=(other, Variable() as variable))
+        ):
+            return counts(loop, variable) and is_host(other)
+    return False
 
 
 def counts(loop: Loop, variable: Variable) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
 LARGEST = 512
@@ -44,12 +45,12 @@ class Life:
 
 
 def allocations(reach: ReachMap) -> list[Life]:
-    """Return where TMEM is allocated."""
+    """Return where TMEM is allocated by some thread."""
     return list(_ends(reach, Op.TMEM_ALLOC, "commit"))
 
 
 def deallocations(reach: ReachMap) -> list[Life]:
-    """Return where TMEM is freed."""
+    """Return where TMEM is freed by some thread."""
     return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
 
 
@@ -89,6 +90,17 @@ def written_tmem(operation: Operation) -> KernelObject | None:
     return written.buffer if written is not None else None
 
 
+def issuers_of(view: KernelView) -> dict[KernelObject, list[Reached]]:
+    """Return the multiplications into each TMEM buffer, in program order."""
+    found: dict[KernelObject, list[Reached]] = {}
+    for reached in view.reach.reached if view.reach is not None else ():
+        if reached.operation.op is Op.GEMM_ASYNC:
+            written = written_tmem(reached.operation)
+            if written is not None:
+                found.setdefault(written, []).append(reached)
+    return found
+
+
 def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:
     regions = map(region_of, values)
     return tuple(r for r in regions if r is not None and memory_of(r.buffer) is Memory.LOCAL)
@@ -108,6 +120,8 @@ def is_opaque(reach: ReachMap) -> bool:
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     for reached in reach.reached:
         operation, pool = reached.operation, reached.operation.receiver
+        if not reached.participants.possible:
+            continue
         if operation.op is op:
             columns = operation.argument(1, "n_cols")
             if columns is not None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from tirx_lens.model.expr import Expr, constant_int
 from tirx_lens.model.kernel import Block, Exit, Op
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.copies import barrier_in, destination, expected_bytes, given, origin
+from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
+from tirx_lens.rules.facts.copies import destination, given, origin
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.threads.reach import question
 
@@ -96,7 +96,7 @@ def _one_each(reach: ReachMap) -> range:
 def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
     """Return the bytes that one TMA load counts on a barrier, if nothing about it is unusual."""
     bulk = bulk_copy(copy)
-    if bulk is None or bulk.direction is not Direction.LOAD or barrier_in(bulk.mbar) != barrier:
+    if bulk is None or bulk.direction is not Direction.LOAD or bulk.barrier != barrier:
         return None
     unusual = any(given(copy, name) is not None for name in ("cta_mask", "pred", "predicate"))
     sizes = {

@@ -1,0 +1,58 @@
+"""What a user says of a text that the text itself does not: arguments, and the TVM it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Argument: TypeAlias = "int | float | str | bool | None"
+"""A value that a builder can be given."""
+
+
+class TvmVersion(Enum):
+    """A TVM whose spellings the rules know."""
+
+    V0_25 = "0.25"
+    V0_26 = "0.26"
+    V0_27 = "0.27"
+
+    def is_before(self, other: TvmVersion) -> bool:
+        """Tell whether this version is older than another."""
+        return self._numbers < other._numbers
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(int(number) for number in self.value.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderArguments:
+    """Values for some parameters of one builder, each with its name."""
+
+    builder: str
+    values: tuple[tuple[str, Argument], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is given for one text from outside it.
+
+    `arguments` count for parameters that no comment above their builder names, and before calls in
+    the text. `tvm_version` is None where the text's own spelling is to tell.
+    """
+
+    arguments: tuple[BuilderArguments, ...] = ()
+    tvm_version: TvmVersion | None = None
+
+    def arguments_of(self, builder: str) -> Mapping[str, Argument]:
+        """Return the values given for the parameters of a builder."""
+        return {
+            name: value
+            for one in self.arguments
+            if one.builder == builder
+            for name, value in one.values
+        }

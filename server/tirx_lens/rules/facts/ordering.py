@@ -1,0 +1,160 @@
+"""What may put one thread behind another: meetings, waits, and what the model does not see."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, LoopKind, Op
+from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.model.queries import blocks_of, operations
+from tirx_lens.rules.facts.bulk import barrier_in
+from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.inner_meetings import may_meet_inside
+from tirx_lens.threads.reach import question
+from tirx_lens.threads.warps import warps_touched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.rules.rule import KernelView
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+MEETINGS = frozenset(
+    {Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER, Op.CLUSTER_ARRIVE}
+)
+"""Operations at which threads of several warps meet."""
+
+_SIGNALS = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
+_WORK = MEETINGS | {Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.COPY, Op.COPY_ASYNC, Op.GEMM_ASYNC}
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Who signals and who waits on each barrier: indices into the reach map, in program order."""
+
+    waits: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
+    arrivals: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
+    meetings: list[int] = field(default_factory=list)
+
+
+def signals(view: KernelView) -> Signals | None:
+    """Return the signals of a kernel; None where something may signal or wait out of sight."""
+    reach = view.reach
+    if reach is None or is_open(view) or _goes_elsewhere(view):
+        return None
+    found = Signals()
+    for index, reached in enumerate(reach.reached):
+        operation = reached.operation
+        if not reached.participants.possible:
+            continue
+        if _is_meeting(operation):
+            found.meetings.append(index)
+        if operation.op in _SIGNALS:
+            given = operation.arguments[0] if operation.arguments else None
+            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
+            if barrier is None or barrier.kind not in BARRIERS:
+                return None
+            uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
+            uses[barrier].append(index)
+    return found
+
+
+def is_open(view: KernelView) -> bool:
+    """Tell whether something may order threads where the model does not see it.
+
+    A function whose body is not known, barrier words taken out of their wrapper, a loop that only
+    looks whether memory has changed, or a whole pipeline that waits and signals.
+    """
+    return view.once(_is_open)
+
+
+def may_order(reached: Reached) -> bool:
+    """Tell whether a thread may have waited for others when it is past an operation."""
+    operation = reached.operation
+    return operation.op in (Op.BARRIER_WAIT, Op.OPAQUE) or _is_meeting(operation)
+
+
+def _is_meeting(operation: Operation) -> bool:
+    is_cluster_wide = operation.name.startswith("T.ptx.barrier.cluster")
+    return operation.op in MEETINGS or is_cluster_wide or may_meet_inside(operation)
+
+
+def implied(
+    reach: ReachMap, found: Signals, first: Iterable[KernelObject], by: int
+) -> set[KernelObject]:
+    """Return the barriers whose phases may only end after one of the first barriers' phases.
+
+    These are the first ones, and those on which a thread arrives that waits for one of them.
+    Arrivals of the threads `by` do not count: it is their waiting that is in question.
+    """
+    known = set(first)
+    mine = warps_touched(by, reach.shape)
+    while True:
+        waiting = _threads(reach, [i for barrier in known for i in found.waits.get(barrier, ())])
+        further = {
+            barrier
+            for barrier, places in found.arrivals.items()
+            if barrier not in known and _threads(reach, places) & waiting & ~mine
+        }
+        if not further:
+            return known
+        known |= further
+
+
+def undecided(reached: Reached, reach: ReachMap) -> frozenset[tuple[int, bool]]:
+    """Return the sides of branches around a place that the text does not decide."""
+    return frozenset(
+        (id(guard.branch), guard.taken)
+        for guard in reached.guards
+        if question(guard, reach.conditions) is not None
+    )
+
+
+def _threads(reach: ReachMap, places: Iterable[int]) -> int:
+    threads = 0
+    for index in places:
+        threads |= reach.reached[index].participants.possible
+    return warps_touched(threads, reach.shape)
+
+
+def _is_open(view: KernelView) -> bool:
+    reached = view.reach.reached if view.reach is not None else ()
+    return (
+        any(_may_order_anything(one.operation) for one in reached)
+        or handoffs(view).is_open
+        or any(_spins(loop) for loop in _while_loops(view.kernel.body))
+    )
+
+
+def _may_order_anything(operation: Operation) -> bool:
+    if operation.op is Op.OPAQUE:
+        return True
+    receiver = operation.receiver
+    pipeline = receiver is not None and receiver.kind is ObjectKind.PIPELINE
+    return pipeline and operation.op is not Op.CONSTRUCT
+
+
+def _goes_elsewhere(view: KernelView) -> bool:
+    """Tell whether a barrier is given to something that is no copy, init, wait or arrival."""
+    return any(
+        place.operation.op not in (*_SIGNALS, Op.MBARRIER_INIT)
+        for handoff in handoffs(view).barriers
+        for place in handoff.elsewhere
+    )
+
+
+def _while_loops(block: Block) -> Iterator[Loop]:
+    for statement in block.statements:
+        if isinstance(statement, Loop) and statement.kind is LoopKind.WHILE:
+            yield statement
+        elif isinstance(statement, (Loop, Branch, Inlined, Block)):
+            for inner in blocks_of(statement):
+                yield from _while_loops(inner)
+
+
+def _spins(loop: Loop) -> bool:
+    """Tell whether a loop does nothing but look."""
+    return not any(operation.op in _WORK for operation in operations(loop.body))

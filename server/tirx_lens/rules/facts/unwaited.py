@@ -1,0 +1,389 @@
+"""Handoffs between engines and threads in which one side does not wait for the other at all.
+
+An engine says that it is done through a barrier; threads say so by arriving. Who uses what it hands
+over without having waited for that barrier, or for one whose phases end after that one's, races
+with it. Only waiting that is missing is seen here, not waiting for the wrong slot or phase.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.buffers import Memory, memory_of, region_of
+from tirx_lens.model.expr import Variable, constant_int
+from tirx_lens.model.kernel import LoopKind, Op
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.course import apart, loop_spans, written_by
+from tirx_lens.rules.facts.handoffs import handoffs, variables_in
+from tirx_lens.rules.facts.nesting import counts, turns
+from tirx_lens.rules.facts.ordering import implied, signals, undecided
+from tirx_lens.rules.facts.races import Found, Race
+from tirx_lens.rules.facts.tmem import named_by, tmem_load, written_tmem
+from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.warps import warps_touched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tirx_lens.model.buffers import Region
+    from tirx_lens.model.kernel import Loop
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.facts.ordering import Signals
+    from tirx_lens.rules.rule import KernelView
+    from tirx_lens.threads.reach import Reached, ReachMap
+
+_OPERANDS = ((1, "A"), (2, "B"))
+_RAW = ("T.ptx.tcgen05.st", "T.ptx.tcgen05.mma", "T.ptx.tcgen05.cp", "T.ptx.tcgen05.ld")
+_NO_ACCESS = (Op.POOL_ALLOC, Op.CONSTRUCT, Op.POOL_COMMIT)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The accesses to one buffer, by indices into the reach map.
+
+    `loads` are TMA loads into it, `mmas` those that write it (TMEM), `reads` threads' copies out of
+    it and MMAs that take it as an operand. `is_known` is false where something else names it.
+    """
+
+    loads: list[int] = field(default_factory=list)
+    mmas: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    is_known: bool = True
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """What the questions below ask of a kernel."""
+
+    view: KernelView
+    reach: ReachMap
+    signals: Signals
+    uses: dict[KernelObject, _Uses]
+    _told: dict[tuple[int, bool], frozenset[KernelObject]] = field(default_factory=dict)
+    _waits: dict[tuple[frozenset[KernelObject], int], list[int]] = field(default_factory=dict)
+
+    def at(self, index: int) -> Reached:
+        return self.reach.reached[index]
+
+    def threads(self, index: int) -> int:
+        return self.at(index).participants.possible
+
+    def signalled_by(self, threads: int, *, commits: bool) -> frozenset[KernelObject]:
+        """Return the barriers on which threads arrive; for MMAs only commits tell."""
+        mine = warps_touched(threads, self.reach.shape)
+        if (mine, commits) not in self._told:
+            self._told[mine, commits] = frozenset(
+                barrier
+                for barrier, places in self.signals.arrivals.items()
+                if (not commits or barrier.kind is ObjectKind.TCGEN05_BARRIER)
+                and any(self.threads(index) & mine for index in places)
+            )
+        return self._told[mine, commits]
+
+    def waits_for(self, told: frozenset[KernelObject], threads: int) -> list[int]:
+        """Return, in order, the waits that put threads behind what barriers tell.
+
+        A wait for a barrier that nobody signals is one of them: it does not end at all.
+        """
+        mine = warps_touched(threads, self.reach.shape)
+        if (told, mine) not in self._waits:
+            known = implied(self.reach, self.signals, told, mine)
+            waits = self.signals.waits
+            known |= {barrier for barrier in waits if barrier not in self.signals.arrivals}
+            self._waits[told, mine] = sorted(i for b in known for i in waits.get(b, ()))
+        return self._waits[told, mine]
+
+
+def unwaited(view: KernelView) -> Iterator[Found]:
+    """Yield the uses of what an engine hands over, or takes back, without a wait for it."""
+    found = signals(view)
+    if view.reach is None or found is None:
+        return
+    kernel = _Kernel(view, view.reach, found, _uses(view.reach))
+    for uses in kernel.uses.values():
+        if uses.is_known:
+            yield from _results(kernel, uses)
+            yield from _refills(kernel, uses)
+    yield from _early_commits(kernel)
+
+
+def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
+    """Yield the reads, in their first turn, of what TMA or the tensor core is still writing."""
+    writers = uses.loads or uses.mmas
+    if not writers or (uses.loads and uses.mmas):
+        return
+    each = [_told_by(kernel, index) for index in writers]
+    if not all(each):
+        return  # a load whose barrier is not known
+    told = frozenset().union(*each)
+    for index in uses.reads:
+        read = kernel.at(index)
+        if read.participants.pick is Pick.SOME or undecided(read, kernel.reach):
+            continue
+        before = next(
+            (w for w in writers if w < index or apart(kernel.at(w), read)),
+            None,
+        )
+        if before is None:
+            continue
+        rest = _not_waited(kernel, told, index)
+        if rest:
+            yield Found(Race.NOT_WAITED, read, kernel.at(before), rest)
+
+
+def _told_by(kernel: _Kernel, writer: int) -> frozenset[KernelObject]:
+    """Return the barriers that tell when a TMA load has landed or an MMA is complete."""
+    copy = bulk_copy(kernel.at(writer).operation)
+    if copy is not None:
+        return frozenset((copy.barrier,)) if copy.barrier is not None else frozenset()
+    return kernel.signalled_by(kernel.threads(writer), commits=True)
+
+
+def _not_waited(kernel: _Kernel, told: frozenset[KernelObject], index: int) -> int:
+    """Return the threads that come to a place for the first time without having waited."""
+    here = kernel.at(index).participants
+    waits = kernel.waits_for(told, here.possible)
+    rest = here.typical
+    for wait in waits:
+        if wait > index or not rest:
+            break
+        rest &= ~warps_touched(kernel.threads(wait), kernel.reach.shape)
+    for meeting in kernel.signals.meetings if waits else ():
+        if meeting > index or not rest:
+            break
+        if meeting > waits[0]:
+            rest &= ~warps_touched(kernel.threads(meeting), kernel.reach.shape)
+    return rest
+
+
+def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
+    """Yield engine writes that come round to the same place with no wait for its readers."""
+    for index in uses.loads or uses.mmas:
+        write = kernel.at(index)
+        by_mma = not uses.loads
+        region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
+        readers = [r for r in uses.reads if not by_mma or apart(kernel.at(r), write)]
+        others = [r for r in readers if not _same_thread_reads(kernel, r, index)]
+        depth = _depth(kernel.view, region) if region is not None else None
+        if not others or len(others) < len(uses.reads) or depth is None:
+            continue
+        loop = _comes_round(kernel, index, depth, others, by_mma=by_mma)
+        if loop is None or write.participants.pick is Pick.SOME:
+            continue
+        told = frozenset(
+            barrier for reader in others for barrier in _told_by_reader(kernel, reader)
+        )
+        who = write.participants
+        if not _waits_in(kernel, loop, told, who.possible):
+            yield Found(Race.REFILLED, write, kernel.at(others[0]), who.typical)
+        elif not by_mma and _waits_too_late(kernel, index, loop, told):
+            yield Found(Race.REFILLED_FIRST, write, kernel.at(others[0]), who.typical)
+
+
+def _same_thread_reads(kernel: _Kernel, reader: int, writer: int) -> bool:
+    """Tell whether the thread that starts the write has read by itself, and so is past it."""
+    by_thread = kernel.at(reader).operation.op is not Op.GEMM_ASYNC
+    return by_thread and bool(kernel.threads(reader) & kernel.threads(writer))
+
+
+def _depth(view: KernelView, region: Region) -> int | None:
+    """Return how many places of a buffer a walk through it visits; None when not known."""
+    state, walks = _state_in(view, region)
+    if state is None:
+        return None if walks else 1
+    return constant_int(state.argument(0, "depth"))
+
+
+def _state_in(view: KernelView, region: Region) -> tuple[KernelObject | None, bool]:
+    """Return the pipeline state that picks a part of a buffer, and whether anything else moves it.
+
+    Variables of loops do not count: in each of their turns they pick another part.
+    """
+    variables = {v for index in region.indices for v in variables_in(index) if not v.uniform}
+    states = {handoffs(view).state_of(variable) for variable in variables}
+    state = states.pop() if len(states) == 1 else None
+    return state, bool(variables)
+
+
+def _comes_round(
+    kernel: _Kernel, index: int, depth: int, readers: Iterable[int], *, by_mma: bool
+) -> Loop | None:
+    """Return the innermost loop in which a write surely comes to the same place again.
+
+    An accumulator is written again and again until it is handed over: there the loop has to be one
+    in which the writer signals those who read.
+    """
+    times = 1
+    write = kernel.at(index)
+    region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
+    picking = {v for i in region.indices for v in variables_in(i)} if region is not None else set()
+    for loop in reversed(write.loops):
+        if any(counts(loop, variable) for variable in picking):
+            continue  # each of its turns writes another part
+        if loop.kind is not LoopKind.WHILE:
+            values = turns(loop)
+            if values is None:
+                return None
+            times *= len(values)
+        again = loop.kind is LoopKind.WHILE or times > depth
+        if again and (not by_mma or _hands_over_in(kernel, loop, index, readers)):
+            return loop
+    return None
+
+
+def _hands_over_in(kernel: _Kernel, loop: Loop, writer: int, readers: Iterable[int]) -> bool:
+    inside = kernel.view.once(loop_spans)[id(loop)]
+    reading = 0
+    for reader in readers:
+        reading |= warps_touched(kernel.threads(reader), kernel.reach.shape)
+    return any(
+        index in inside and kernel.threads(index) & kernel.threads(writer)
+        for barrier, places in kernel.signals.arrivals.items()
+        if any(
+            not reading & ~warps_touched(kernel.threads(i), kernel.reach.shape)
+            for i in kernel.signals.waits.get(barrier, ())
+        )
+        for index in places
+    )
+
+
+def _told_by_reader(kernel: _Kernel, reader: int) -> frozenset[KernelObject]:
+    commits = kernel.at(reader).operation.op is Op.GEMM_ASYNC
+    return kernel.signalled_by(kernel.threads(reader), commits=commits)
+
+
+def _waits_in(kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], threads: int) -> bool:
+    """Tell whether threads wait in a loop for what readers tell, or meet others there."""
+    inside = kernel.view.once(loop_spans)[id(loop)]
+    mine = warps_touched(threads, kernel.reach.shape)
+    return any(
+        kernel.threads(index) & mine
+        for places in (kernel.waits_for(told, threads), kernel.signals.meetings)
+        for index in places[bisect_left(places, inside.start) : bisect_left(places, inside.stop)]
+    )
+
+
+def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[KernelObject]) -> bool:
+    """Tell whether the waits of a turn are for the stage that is written, and come after the write.
+
+    They are for the turn that has used it before, if the state starts at phase 1: its first waits
+    pass. At phase 0 a wait behind the write is for that write itself to have been used.
+    """
+    write = kernel.at(index)
+    region = region_of(write.operation.argument(0, "dst"))
+    state = _state_in(kernel.view, region)[0] if region is not None else None
+    inside = kernel.view.once(loop_spans)[id(loop)]
+    mine = warps_touched(write.participants.possible, kernel.reach.shape)
+    places = [
+        place
+        for waits in (kernel.waits_for(told, write.participants.possible), kernel.signals.meetings)
+        for place in waits
+        if place in inside and kernel.threads(place) & mine
+    ]
+    if state is None or constant_int(state.argument(1, "phase")) != 1 or min(places) < index:
+        return False
+    calls = handoffs(kernel.view).calls.get(state, ())
+    moves = [call for call in calls if call.operation.op is not Op.STATE_ADVANCE]
+    until = kernel.reach.reached[index : max(places)]
+    return (
+        not moves
+        and all(_asks_plainly(kernel, place, state) for place in places)
+        and not any(r.operation.receiver == state for r in until)
+        and not any(undecided(kernel.at(place), kernel.reach) for place in places)
+    )
+
+
+def _asks_plainly(kernel: _Kernel, place: int, state: KernelObject) -> bool:
+    """Tell whether a wait is for the stage and phase of a state as they are."""
+    given = kernel.at(place).operation.arguments
+    names = [value.name for value in given if isinstance(value, Variable)]
+    known = {handoffs(kernel.view).state_of(v) for v in given if isinstance(v, Variable)}
+    plain = [name.rpartition(".")[2] for name in names] == ["stage", "phase"]
+    return len(given) == 2 and plain and known == {state}
+
+
+def _early_commits(kernel: _Kernel) -> Iterator[Found]:
+    """Yield commits that come before every MMA of their thread, and are for those that follow."""
+    mmas = [i for i, reached in enumerate(kernel.reach.reached) if _is_tracked(reached)]
+    spans = kernel.view.once(loop_spans)
+    for barrier, places in kernel.signals.arrivals.items():
+        if barrier.kind is not ObjectKind.TCGEN05_BARRIER or not kernel.signals.waits.get(barrier):
+            continue
+        first = kernel.at(places[0])
+        mine = first.participants.possible
+        own = [i for i in mmas if kernel.threads(i) & mine]
+        if undecided(first, kernel.reach) or not own or own[0] < places[0]:
+            continue
+        inside = spans[id(first.loops[-1])] if first.loops else range(len(kernel.reach.reached))
+        last = max((i for i in own if i in inside), default=None)
+        if last is None or any(last < i and i in inside for i in places):
+            continue
+        yield Found(Race.EARLY_COMMIT, first, kernel.at(own[0]), mine)
+
+
+def _is_tracked(reached: Reached) -> bool:
+    """Tell whether an operation is tensor-core work, which a commit tells the end of."""
+    operation = reached.operation
+    if not reached.participants.possible:
+        return False
+    written = written_by(reached)
+    into_tmem = written is not None and memory_of(written.buffer) is Memory.TENSOR
+    return operation.op is Op.GEMM_ASYNC or operation.name.startswith(_RAW) or into_tmem
+
+
+def _uses(reach: ReachMap) -> dict[KernelObject, _Uses]:
+    """Return the accesses to each buffer that an engine writes."""
+    found: dict[KernelObject, _Uses] = defaultdict(_Uses)
+    if any(reached.operation.name.startswith(_RAW) for reached in reach.reached):
+        return {}
+    for index, reached in enumerate(reach.reached):
+        operation = reached.operation
+        if not reached.participants.possible or operation.op in _NO_ACCESS:
+            continue
+        named = set(named_by(operation))
+        accounted = _note(found, index, reached)
+        for buffer in named - accounted:
+            if memory_of(buffer) in (Memory.SHARED, Memory.TENSOR) and _accesses(reached):
+                found[buffer].is_known = False
+    return found
+
+
+def _note(found: dict[KernelObject, _Uses], index: int, reached: Reached) -> set[KernelObject]:
+    """Note an access of a kind that is understood; return the buffers it is to."""
+    operation = reached.operation
+    if operation.op is Op.GEMM_ASYNC:
+        written = written_tmem(operation)
+        operands = [region_of(operation.argument(*operand)) for operand in _OPERANDS]
+        read = {
+            r.buffer for r in operands if r is not None and memory_of(r.buffer) is Memory.SHARED
+        }
+        for buffer in read:
+            found[buffer].reads.append(index)
+        if written is not None:
+            found[written].mmas.append(index)
+            return {*read, written}
+        return read
+    copy = bulk_copy(operation)
+    if copy is not None and copy.direction is Direction.LOAD and copy.shared is not None:
+        found[copy.shared.buffer].loads.append(index)
+        return {copy.shared.buffer}
+    load = tmem_load(operation)
+    if load is not None and load.source is not None:
+        found[load.source].reads.append(index)
+        return {load.source}
+    source = region_of(operation.argument(1, "src"))
+    copies = operation.op is Op.COPY and written_by(reached) is not None
+    if copies and source is not None and memory_of(source.buffer) is Memory.SHARED:
+        found[source.buffer].reads.append(index)
+        return {source.buffer}
+    return set()
+
+
+def _accesses(reached: Reached) -> bool:
+    """Tell whether an operation does something to the buffers it names."""
+    name = reached.operation.name
+    return not name.endswith(("ptr_to", "address_of", "access_ptr"))

@@ -1,0 +1,160 @@
+"""Work in several processes: order, deaths, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tirx_lens.cli import jobs
+from tirx_lens.cli.jobs import Work, work_through
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def square(number: int) -> tuple[int, int]:
+    """Give the square; the small take longer, 100 dies of a signal and 101 of its own will."""
+    if number == 100:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == 101:
+        os._exit(7)
+    time.sleep(max(0, 5 - number) * 0.02)
+    return number * number, os.getpid()
+
+
+def lost(number: int, reason: str) -> tuple[object, int]:
+    return reason, number
+
+
+WORK = Work(square, lost)
+
+
+def run(things: list[int], count: int | None) -> tuple[list[object], set[int], int]:
+    calls = 0
+
+    def done() -> None:
+        nonlocal calls
+        calls += 1
+
+    results = work_through(things, WORK, count, done)
+    return [value for value, _ in results], {process for _, process in results}, calls
+
+
+@pytest.mark.parametrize("count", [None, 1, 2, 3, 50])
+def test_results_come_in_the_order_of_the_things(count: int | None) -> None:
+    values, processes, calls = run(list(range(12)), count)
+    assert values == [n * n for n in range(12)]
+    assert calls == 12
+    if count is not None and count > 1:
+        assert os.getpid() not in processes
+        assert 1 < len(processes) <= count
+    if count == 1:
+        assert processes == {os.getpid()}
+
+
+def test_nothing_to_do() -> None:
+    assert run([], 4) == ([], set(), 0)
+
+
+def test_a_process_that_dies_costs_its_own_thing() -> None:
+    values, _, calls = run([1, 100, 2, 101, 100, 3, 101], 2)
+    died, left = "its process was ended by SIGKILL", "its process ended with exit code 7"
+    assert values == [1, died, 4, left, died, 9, left]
+    assert calls == 7
+
+
+def test_little_work_stays_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "available_cores", lambda: 2)
+    assert run([9] * 20, None)[1] == {os.getpid()}
+    monkeypatch.setattr(jobs, "PATIENCE", 0.01)
+    values, processes, calls = run([4, 4, 4, *range(9)], None)
+    assert values == [16, 16, 16, *(n * n for n in range(9))]
+    assert os.getpid() in processes
+    assert len(processes) > 1
+    assert calls == 12
+
+
+SLEEPER = textwrap.dedent("""
+    import os, sys, time
+    from tirx_lens.cli.jobs import Work, work_through
+
+    def sleep(number):
+        with open(sys.argv[1], "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        time.sleep(float(sys.argv[2]))
+
+    work_through([1, 2, 3], Work(sleep, lambda number, reason: None), 2, lambda: None)
+""")
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [
+        pytest.param(signal.SIGINT, 60, id="at once, when it can end them"),
+        pytest.param(signal.SIGKILL, 0.5, id="after what they are at, when it is gone"),
+    ],
+)
+def test_processes_do_not_outlive_the_first(tmp_path: Path, number: int, seconds: float) -> None:
+    noted = tmp_path / "processes"
+    noted.touch()
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    command = [sys.executable, tmp_path / "sleeper.py", noted, str(seconds)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(noted.read_text().splitlines()) == 2)
+    process.send_signal(number)
+    process.wait(10)
+    workers = [int(line) for line in noted.read_text().splitlines()]
+    wait_until(lambda: not any(alive(worker) for worker in workers))
+
+
+def test_an_interruption_while_processes_start_leaves_none(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, time\n"
+        "from multiprocessing.process import BaseProcess\n"
+        "from tirx_lens.cli import jobs\n"
+        "jobs._serve = lambda *ends: time.sleep(60)\n"  # looks up from nothing
+        "start = BaseProcess.start\n"
+        "def start_and_be_interrupted(process):\n"
+        "    start(process)\n"
+        "    print(process.pid, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "BaseProcess.start = start_and_be_interrupted\n"
+        "work = jobs.Work(lambda number: None, lambda number, reason: None)\n"
+        "try:\n"
+        "    jobs.work_through([1, 2, 3], work, 3, lambda: None)\n"
+        "except KeyboardInterrupt:\n"
+        "    os._exit(130)\n"  # without multiprocessing's own last look around
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        start_new_session=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+    (worker,) = done.stdout.split()
+    assert not alive(int(worker))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def alive(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
