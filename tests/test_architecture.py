@@ -20,11 +20,12 @@ LAYERS = {
     "rules": {"model", "threads", "syntax"},
     "report": {"model", "rules"},
     "configuration": {"model", "rules", "analysis"},
-    "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
+    # The worker's wire types, never the other way.
+    "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
 PURE = ("model", "syntax", "threads", "rules")
-READ_SYNTAX = ("compile/builders.py", "compile/closure.py")
+READ_SYNTAX = ("compile/builders.py",)
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
 
