@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tirx_lens.model.source import SourceText
-
-if TYPE_CHECKING:
-    from tirx_lens.model.span import Span
+from tirx_lens.model.span import Span
 
 STRETCH = 1 << 40
 """Bytes from the start of one text to that of the next: more than any text has."""
@@ -74,6 +71,13 @@ class TextWithImports(SourceText):
         return (
             super().slice(span) if other is None else other.module.source.slice(other.local(span))
         )
+
+    def line_before(self, offset: int) -> str:
+        """Return what stands on a line before a place, wherever it is."""
+        other = self.text_of(Span(offset, offset))
+        if other is None:
+            return super().line_before(offset)
+        return other.module.source.line_before(offset - other.base)
 
     @cached_property
     def _by_base(self) -> dict[int, ImportedText]:
