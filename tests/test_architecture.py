@@ -21,11 +21,12 @@ LAYERS = {
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda"},
     "configuration": {"model", "rules", "analysis"},
-    "compile": {"syntax", "model", "worker"},  # the worker's wire types, never the other way
+    # The worker's wire types, never the other way.
+    "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
 PURE = ("model", "syntax", "threads", "rules", "cuda")
-READ_SYNTAX = ("compile/builders.py", "compile/closure.py", "compile/registered.py")
+READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from tirx_lens.analysis import Selection, analyse
@@ -170,6 +172,34 @@ def test_ignore_file_that_silences_nothing_is_said_and_goes() -> None:
     check_fix(head + broken, head.replace("TX201, ", "") + broken)
     ((_, message),) = said("# tirx-lens: ignore-file\nx = 1\n")
     assert message == "No rule finds anything in this file, so this comment silences nothing"
+
+
+PLAIN = SOUND.replace("HERE", "")
+HELPER = "from tvm.script import tirx as T\n\n\n@T.inline\ndef sync():\n    T.cuda.cta_sync()HERE\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (HELPER, False),
+        (HELPER.replace("@T.inline\n", ""), False),
+        ("if True:\n" + HELPER.replace("\n", "\n    "), False),
+        ("class Ring:\n    def sync(self):\n        T.cuda.cta_sync()HERE\n", False),
+        (f"class Ring:\n    def sync(self):\n        passHERE\n{indent(PLAIN, '    ')}", False),
+        (HELPER.replace("HERE", "\n\n\nSTAGES = 3HERE"), True),
+        (HELPER + PLAIN, False),
+        (HELPER.replace("HERE", "") + SOUND, True),
+        (in_kernel("@T.inline\ndef sync():\n    T.cuda.cta_sync()HERE\nsync()"), True),
+    ],
+)
+def test_kernels_of_other_files_may_need_a_comment_in_a_helper(text: str, is_told: bool) -> None:
+    assert bool(said(text.replace("HERE", UNUSED))) == is_told
+
+
+def test_kernels_of_other_files_may_need_a_comment_of_a_file_with_helpers() -> None:
+    head, helper = "# tirx-lens: ignore-file[TX201]\n", HELPER.replace("HERE", "")
+    assert said(head + helper) == said(head + helper + PLAIN) == []
+    assert said(head + helper.partition("@")[0])
 
 
 def test_a_comment_of_the_line_and_one_of_the_file_are_both_used() -> None:

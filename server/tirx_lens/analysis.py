@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import Given
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.engine import Asked
+    from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
 
 
@@ -43,12 +44,22 @@ class Selection:
 class Analysis:
     """What one text gave.
 
-    `failures` are the parts that broke and why: a rule by its code, a layer by its name.
+    `failures` are the parts that broke and why: a rule by its code, a layer by its name. `imported`
+    are the files of the modules that it depends on; `lacks_modules` says that some it asked for are
+    none of the workspace, or not yet.
     """
 
     source: SourceText
     findings: tuple[Finding, ...] = ()
     failures: tuple[tuple[str, str], ...] = field(default=())
+    imported: frozenset[str] = frozenset()
+    lacks_modules: bool = False
+
+    def depending_on(self, asked: Iterable[Answered]) -> Analysis:
+        """Return the analysis with what its modules were asked."""
+        answers = [one.answer for one in asked]
+        found = frozenset(answer.path for answer in answers if answer is not None)
+        return replace(self, imported=found, lacks_modules=None in answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +77,36 @@ class Checked:
 
 
 def analyse(
-    source: SourceText, selection: Selection | None = None, given: Given | None = None
+    source: SourceText,
+    selection: Selection | None = None,
+    given: Given | None = None,
+    library: Library | None = None,
 ) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
-    `given` is what the user says of the text besides: arguments of its builders, its TVM.
+    `given` is what the user says of the text besides: arguments of its builders, its TVM. `library`
+    has the modules that it imports; without one they stay unknown.
     Never raises for any text: what could not be read gives no finding, and what broke on the way is
     among the failures.
     """
     selection, given = selection or Selection(), given or Given()
     try:
-        read = read_kernels(source, given)
+        read = read_kernels(source, given, library)
     except Exception as error:
         return unreadable(source, error)
-    checked = check_kernels(source, read.kernels, selection, given)
-    return conclude(source, [checked], selection, is_whole=not read.has_errors)
+    joined = library.joined(source) if library is not None else source
+    checked = check_kernels(joined, read.kernels, selection, given)
+    analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
+    return analysis.depending_on(library.asked) if library is not None else analysis
 
 
 def check_kernels(
     source: SourceText, kernels: Iterable[Kernel], selection: Selection, given: Given
 ) -> Checked:
-    """Follow the threads through kernels and run the rules that `selection` admits on them."""
+    """Follow the threads through kernels and run the rules that `selection` admits on them.
+
+    `source` is the text joined with those that it imports: `Library.joined`.
+    """
     failures: list[tuple[str, str]] = []
     is_complete = True
     placed: list[tuple[Kernel, ReachMap | None]] = []

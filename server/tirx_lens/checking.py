@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tirx_lens.analysis import analyse
 from tirx_lens.files import SourceFile, Unreadable, read_file
 from tirx_lens.fixes import apply_safe_fixes
 from tirx_lens.model.source import SourceText
 from tirx_lens.report.checked import CheckedFile
 from tirx_lens.rewrite import Rewrite
+from tirx_lens.syntax.read import open_library
+from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,25 +46,39 @@ class Outcome:
     rewrite: Rewrite | None = None
 
 
-def check_file(path: Path, options: FileOptions, fixing: Fixing = Fixing.NONE) -> Outcome:
-    """Read and check a file as its project wants it. Writes nothing, and never raises."""
+def check_file(
+    path: Path,
+    options: FileOptions,
+    fixing: Fixing = Fixing.NONE,
+    cache: SourceCache | None = None,
+) -> Outcome:
+    """Read and check a file as its project wants it. Writes nothing, and never raises.
+
+    `cache` has the texts of the modules that files import, for many files one after another.
+    """
     try:
         read = read_file(path)
         if isinstance(read, Unreadable):
             return Outcome(path, failures=(read.reason,))
-        return check_text(path, read, options, fixing)
+        return check_text(path, read, options, fixing, cache)
     except Exception as error:  # a bug of ours costs this file and no other
         return Outcome(path, failures=(f"{type(error).__name__}: {error}",))
 
 
 def check_text(
-    path: Path, file: SourceFile, options: FileOptions, fixing: Fixing = Fixing.NONE
+    path: Path,
+    file: SourceFile,
+    options: FileOptions,
+    fixing: Fixing = Fixing.NONE,
+    cache: SourceCache | None = None,
 ) -> Outcome:
-    """Check a text under the name `path`."""
+    """Check a text under the name `path`, with what it imports from around there."""
+    library = open_library(WorkspaceModules(path, cache or SourceCache()), str(absolute(path)))
+    read = partial(analyse, selection=options.selection, given=options.given, library=library)
     source, fixed, rewrite = file.source, 0, None
     failures: list[str] = []
     if fixing is not Fixing.NONE:
-        mended = apply_safe_fixes(source, options.analyse, unsafe=fixing is Fixing.ALL)
+        mended = apply_safe_fixes(source, read, unsafe=fixing is Fixing.ALL)
         if not mended.settled:
             failures.append(
                 f"fixes do not come to an end: stopped after {mended.applied}; run it again, or "
@@ -72,7 +90,7 @@ def check_text(
             rewrite = Rewrite(file.data, after)
         elif mended.applied:
             failures.append(f"left as it is: its encoding, {file.encoding}, cannot hold the fixes")
-    analysis = options.analyse(source)
+    analysis = read(source)
     failures += [f"rule {code} failed: {reason}" for code, reason in analysis.failures]
     checked = CheckedFile(path, source, analysis.findings)
     return Outcome(path, checked, tuple(failures), fixed, rewrite)

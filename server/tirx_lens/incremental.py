@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
 from tirx_lens.model.given import Given
+from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.analysis import Analysis
     from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import Question
+    from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.syntax.statements import Unit
 
 
@@ -27,12 +29,15 @@ class Analyser:
     Builders, classes and kernels of a module are taken one by one. What one gave is kept with
     everything it depends on, and given again, at its new place, while none of that has changed and
     what its rules asked of the whole text has the same answers.
+    What another module held is such a thing: each time the modules are asked for anew.
     An analyser may be dropped at any time and another begun. Not for two threads at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library | None = None) -> None:
+        """`library` has the modules around the document; it is this analyser's alone."""
         self._reader = VersionReader()
-        self._kept: Recent[tuple[object, ...], Checked] = Recent()
+        self._library = library
+        self._kept: Recent[tuple[object, ...], _Kept] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}
 
     def analyse(
@@ -43,36 +48,58 @@ class Analyser:
         What one pair of these gave is never taken for what another gives.
         """
         wanted = _Wanted(selection or Selection(), given or Given())
+        asked: set[Answered] = set()
         try:
-            checked, is_whole = self._check(source, wanted)
+            checked, is_whole = self._check(source, wanted, asked)
         except Exception as error:
             return unreadable(source, error)
-        return conclude(source, checked, wanted.selection, is_whole=is_whole)
+        analysis = conclude(source, checked, wanted.selection, is_whole=is_whole)
+        return analysis.depending_on(asked)
 
-    def _check(self, source: SourceText, wanted: _Wanted) -> tuple[list[Checked], bool]:
+    def _check(
+        self, source: SourceText, wanted: _Wanted, asked: set[Answered]
+    ) -> tuple[list[Checked], bool]:
+        """Return what each unit gives, and whether the text is whole.
+
+        Adds to `asked` what that depends on of modules.
+        """
         if not mentions_kernels(source):
             return [], True
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
         self._kept.begin_version()
         self._answers.clear()
+        if self._library is not None:
+            self._library.begin_version()
+        joined = self._joined(source)
         known: dict[int, Checked] = {}
         for start, unit in units.items():
-            if (kept := self._recall(source, unit, wanted)) is not None:
-                known[start] = kept
+            if (kept := self._recall(joined, unit, wanted)) is not None:
+                known[start], of_modules = kept
+                asked.update(of_modules)
         fresh: dict[int, Checked] = {}
         if len(known) < len(units):
-            for start, kernels in version.kernels(known, wanted.given):
+            for start, kernels in version.kernels(known, wanted.given, self._library):
                 if start in units and start not in known:
-                    fresh[start] = check_kernels(source, kernels, wanted.selection, wanted.given)
+                    joined = self._joined(source)  # with the modules read for these kernels
+                    fresh[start] = check_kernels(joined, kernels, wanted.selection, wanted.given)
                     self._keep(units[start], wanted, fresh[start])
+        if self._library is not None:
+            asked.update(self._library.asked)
         checked = known | fresh
         return [checked[start] for start in units if start in checked], not version.has_errors
 
-    def _recall(self, source: SourceText, unit: Unit, wanted: _Wanted) -> Checked | None:
-        kept = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
-        if kept is None:
+    def _joined(self, source: SourceText) -> SourceText:
+        return self._library.joined(source) if self._library is not None else source
+
+    def _recall(
+        self, source: SourceText, unit: Unit, wanted: _Wanted
+    ) -> tuple[Checked, tuple[Answered, ...]] | None:
+        """Return what is kept of a unit, and what its modules were asked, if all that holds."""
+        found = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
+        if found is None or (self._library and not self._library.holds(found.of_modules)):
             return None
+        kept = found.checked
         places = _Places(unit.parts)
         for asked in kept.asked:
             if (
@@ -81,7 +108,7 @@ class Analyser:
             ):
                 return None
         findings = tuple(finding.moved(places.to_text) for finding in kept.findings)
-        return Checked(findings, is_complete=kept.is_complete)
+        return Checked(findings, is_complete=kept.is_complete), found.of_modules
 
     def _answer(self, source: SourceText, question: Question, about: object) -> object:
         """Return an answer about the whole text, which many kernels may have asked for."""
@@ -101,13 +128,22 @@ class Analyser:
             )
         except _ElsewhereError:
             return  # it speaks of a place that may move by itself
+        of_modules = self._library.asked if self._library is not None else ()
         kept = Checked(findings, (), asked, checked.is_complete)
-        self._kept.put((unit.key, *wanted.key), kept)
+        self._kept.put((unit.key, *wanted.key), _Kept(kept, of_modules))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What one unit gave, its places counted among its parts, and what modules were asked."""
+
+    checked: Checked
+    of_modules: tuple[Answered, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What an analysis depends on besides the text."""
+    """What an analysis depends on besides the text and its modules."""
 
     selection: Selection
     given: Given
@@ -133,7 +169,9 @@ class _Places:
             offset += part.end - part.start + 1
 
     def from_text(self, span: Span) -> Span:
-        """Return the place of a span of the text among the parts."""
+        """Return the place of a span of the text among the parts; one in a module stays."""
+        if is_elsewhere(span):
+            return span
         shifts = {shift for part, shift in self._shifts if part.contains(span)}
         if len(shifts) != 1:
             raise _ElsewhereError
@@ -141,6 +179,8 @@ class _Places:
 
     def to_text(self, span: Span) -> Span:
         """Return where a place among the parts is in the text."""
+        if is_elsewhere(span):
+            return span
         shift = next(by for part, by in self._shifts if part.moved(by).contains(span))
         return span.moved(-shift)
 

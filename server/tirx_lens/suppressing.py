@@ -19,6 +19,7 @@ from tirx_lens.model.finding import (
 )
 from tirx_lens.model.span import Span
 from tirx_lens.rules.codes import PREFIX, codes_under, unknown_code
+from tirx_lens.syntax.sharing import shared_definitions
 from tirx_lens.syntax.suppressions import read_suppressions
 
 if TYPE_CHECKING:
@@ -49,9 +50,21 @@ def hold_against_comments(
             left.append(finding)
     left += _invalid(suppressions)
     if reports is not None:
-        for comment in suppressions.comments:
-            left += _unused(comment, used, source, reports)
+        unused = [
+            (comment, found)
+            for comment in suppressions.comments
+            for found in _unused(comment, used, source, reports)
+        ]
+        shared = shared_definitions(source) if unused else ()
+        left += [found for comment, found in unused if not _may_work_elsewhere(comment, shared)]
     return tuple(sorted(left, key=lambda found: (found.span.start, found.code)))
+
+
+def _may_work_elsewhere(comment: Suppression, shared: Sequence[Span]) -> bool:
+    """Tell whether a comment may silence what kernels of other files do with code of this one."""
+    if comment.line is None:
+        return bool(shared)
+    return any(place.contains(comment.span) for place in shared)
 
 
 def _invalid(suppressions: Suppressions) -> Iterator[Finding]:

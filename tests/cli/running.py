@@ -33,6 +33,10 @@ UNSAFE = in_kernel("""
 """)
 """A text with one finding, whose fix is unsafe."""
 
+HELPER = "from tvm.script import tirx as T\n\n\n@T.inline\ndef sync():\n    T.cuda.cta_sync()\n"
+"""What may stand in `helpers.py`, of which `USER` calls the function where only some come."""
+USER = "from helpers import sync\n" + in_kernel("if wg_id == 0:\n    sync()\n")
+USER_LINE = USER.splitlines().index("        sync()") + 1
 LINE = BROKEN.splitlines().index("        T.cuda.cta_sync()") + 1
 COMMAND = (sys.executable, "-m", "tirx_lens.cli.main")
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from running import BROKEN, CLEAN, LINE, UNSAFE, tirx_lens
+from running import BROKEN, CLEAN, HELPER, LINE, UNSAFE, USER, USER_LINE, tirx_lens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,3 +191,31 @@ def test_rules_explains_and_lists(folder: Path) -> None:
     assert "TX201  alloc-after-commit" in tirx_lens("rules", cwd=folder).stdout
     assert tirx_lens("rules", "tx102", cwd=folder).stdout.startswith("# cta-sync-divergent (TX102)")
     assert tirx_lens("rules", "TX999", cwd=folder).returncode == 2
+
+
+def test_a_finding_in_an_imported_helper_stands_at_the_call(folder: Path) -> None:
+    (folder / "helpers.py").write_text(HELPER, "utf-8")
+    (folder / "user.py").write_text(USER, "utf-8")
+    done = tirx_lens("check", "--fix", "--output-format", "json", "user.py", cwd=folder)
+    (found,) = json.loads(done.stdout)
+    place = {"row": USER_LINE, "column": 9}
+    assert (found["filename"], found["location"]) == ("user.py", place)
+    assert found["fix"] is None
+    first = found["related"][0]
+    assert (first["filename"], first["location"]) == ("helpers.py", {"row": 6, "column": 5})
+    assert (folder / "helpers.py").read_text("utf-8") == HELPER
+    full = tirx_lens("check", "--output-format", "full", "user.py", cwd=folder).stdout
+    assert "::: helpers.py:6:5\n" in full
+    assert " 6 |     T.cuda.cta_sync()\n   |     ----------------- here, in helpers.py\n" in full
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_imports_are_followed_in_every_process(folder: Path, jobs: str) -> None:
+    (folder / "helpers.py").write_text(HELPER, "utf-8")
+    for number in range(4):
+        (folder / f"user{number}.py").write_text(USER, "utf-8")
+    words = ["check", "--jobs", jobs, "--select", "TX102", "--output-format", "json"]
+    files = ["user0.py", "user1.py", "helpers.py", "user2.py", "user3.py"]
+    found = json.loads(tirx_lens(*words, *files, cwd=folder).stdout)
+    assert [one["filename"] for one in found] == [f"user{number}.py" for number in range(4)]
+    assert {one["related"][0]["filename"] for one in found} == {"helpers.py"}

@@ -6,7 +6,17 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from running import BROKEN, CLEAN, LINE, MENDED, tirx_lens, tirx_lens_bytes
+from running import (
+    BROKEN,
+    CLEAN,
+    HELPER,
+    LINE,
+    MENDED,
+    USER,
+    USER_LINE,
+    tirx_lens,
+    tirx_lens_bytes,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +35,18 @@ def test_the_name_that_is_given(tmp_path: Path, words: list[str]) -> None:
     words = [*words, "--stdin-filename", "src/k.py", "--output-format", "json"]
     done = tirx_lens("check", *words, cwd=tmp_path, given=BROKEN)
     assert json.loads(done.stdout)[0]["filename"] == "src/k.py"
+
+
+def test_what_it_imports_is_looked_for_around_the_name_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "helpers.py").write_text(HELPER, "utf-8")
+    words = ["check", "-", "--output-format", "json"]
+    done = tirx_lens(*words, "--stdin-filename", "src/k.py", cwd=tmp_path, given=USER)
+    (found,) = json.loads(done.stdout)
+    assert found["location"]["row"] == USER_LINE
+    assert found["related"][0]["filename"] == "src/helpers.py"
+    assert json.loads(tirx_lens(*words, cwd=tmp_path, given=USER).stdout) == []
+    assert len(json.loads(tirx_lens(*words, cwd=tmp_path / "src", given=USER).stdout)) == 1
 
 
 def test_fix_gives_the_text_on_output_and_the_rest_on_error(tmp_path: Path) -> None:

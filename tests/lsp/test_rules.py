@@ -105,6 +105,31 @@ def test_a_finding_is_ignored_on_its_line(session):
     assert session.diagnostics(uri)["diagnostics"] == []
 
 
+def test_an_edit_of_an_open_helper_is_seen_where_it_is_used(start, tmp_path):
+    """The user of a helper is published anew with each version of the helper, saved or not."""
+    helper = "from tvm.script import tirx as T\n\n\n@T.inline\ndef sync():\n    T.cuda.cta_sync()\n"
+    (tmp_path / "helpers.py").write_text(helper, "utf-8")
+    text = "from helpers import sync\n" + KERNEL.replace('T.evaluate("内核😀"); T.cuda.cta_', "")
+    user, used = (tmp_path / "my user.py").as_uri(), (tmp_path / "helpers.py").as_uri()
+    client = start(REAL_SERVER)
+    client.initialize(rootUri=tmp_path.as_uri())
+    client.open(user, text)
+    (seen,) = client.diagnostics(user)["diagnostics"]
+    assert seen["code"] == "TX102"
+    assert seen["range"]["start"] == {"line": 9, "character": 8}
+    first = seen["relatedInformation"][0]["location"]
+    assert first["uri"] == used
+    assert first["range"]["start"] == {"line": 5, "character": 4}
+    client.open(used, helper)
+    assert [d["code"] for d in client.diagnostics(user)["diagnostics"]] == ["TX102"]
+    client.change(used, 2, {"text": helper.replace("cta_sync", "warp_sync")})
+    assert client.diagnostics(user)["diagnostics"] == []
+    client.change(used, 3, {"text": helper})
+    assert [d["code"] for d in client.diagnostics(user)["diagnostics"]] == ["TX102"]
+    client.notify("textDocument/didClose", {"textDocument": {"uri": used}})
+    assert [d["code"] for d in client.diagnostics(user)["diagnostics"]] == ["TX102"]
+
+
 @pytest.mark.parametrize("path", MENDED, ids=lambda path: path.stem)
 def test_broken_kernel_is_mended_by_fix_all(start, path):
     client = start(REAL_SERVER)

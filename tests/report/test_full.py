@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.imported import ModuleText
 from tirx_lens.model.source import SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.report.checked import CheckedFile
@@ -68,6 +69,32 @@ def test_what_no_rule_found_has_a_page_and_no_rule() -> None:
         " = see: https://github.com/tirx-lens/tirx-lens/blob/main/docs/configuration.md"
         "#unused-suppression\n"
     )
+
+
+def test_a_place_in_another_file_is_shown_with_its_path_and_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = "\n" * 98 + "T.cuda.cta_sync()\n"
+    module = ModuleText(str(tmp_path / "lib" / "helpers.py"), SourceText(other))
+    related = (Related(span_of(other, "T.cuda"), "here, in helpers.py", module),)
+    for name, shown_as in [("k.py", "lib/helpers.py"), (str(tmp_path / "k.py"), module.path)]:
+        (shown,) = full([checked(TEXT, "two", name=name, related=related)])
+        assert (
+            f"  --> {name}:2:1\n"
+            "    |\n"
+            "  1 | one\n"
+            "  2 | two\n"
+            "    | ^^^\n"
+            "  3 | three\n"
+            "  4 |     wrong(1)\n"
+            "    |\n"
+            f"   ::: {shown_as}:99:1\n"
+            "    |\n"
+            " 99 | T.cuda.cta_sync()\n"
+            "    | ------ here, in helpers.py\n"
+            "    |\n"
+        ) in shown
 
 
 def test_an_unsafe_fix_says_so() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tirx_lens.analysis import analyse
-from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.imported import ModuleText
 from tirx_lens.model.source import SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.report.checked import CheckedFile
@@ -39,6 +40,16 @@ def test_github_is_one_command_a_finding() -> None:
         "::warning title=TIRx Lens (TX102),file=a.py,line=1,col=1,endLine=1,endColumn=2::"
         "a.py:1:1: TX102 100%25 wrong,%0D%0Ahere: a::b"
     )
+
+
+def test_github_names_the_places_in_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = ModuleText(str(tmp_path / "lib" / "h.py"), SourceText("\n  y\n"))
+    related = (Related(Span(0, 1), "this guard"), Related(Span(3, 4), "here, in h.py", module))
+    (line,) = github([file(found("TX102", related=related))], tmp_path)
+    assert line.endswith("::a.py:1:1: TX102 m%0Alib/h.py:2:3: here, in h.py")
 
 
 @pytest.mark.parametrize(

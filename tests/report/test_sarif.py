@@ -15,7 +15,8 @@ import pytest
 from tirx_lens.analysis import Selection, analyse
 from tirx_lens.files import find_files, read_source
 from tirx_lens.fixes import apply_edits
-from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.imported import ModuleText
 from tirx_lens.model.source import Encoding, Position, SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.report.checked import CheckedFile
@@ -124,6 +125,25 @@ def test_columns_are_counted_in_utf16() -> None:
     assert region == {"startLine": 1, "startColumn": 11, "endLine": 1, "endColumn": 16}
     deleted = result["fixes"][0]["artifactChanges"][0]["replacements"][0]["deletedRegion"]
     assert deleted == {"startLine": 1, "startColumn": 11, "endLine": 1, "endColumn": 11}
+
+
+@pytest.mark.parametrize("folder", ["/here/lib", "/else"])
+def test_a_related_place_of_another_file_is_in_that_file(folder: str) -> None:
+    other = SourceText("one\n𝛼 two\n")
+    module = ModuleText(f"{folder}/helpers.py", other)
+    related = Related(Span(other.data.index(b"two"), other.data.index(b"two") + 3), "here", module)
+    finding = Finding("TX102", "n", Severity.ERROR, "m", Span(0, 1), None, (related,))
+    (result,) = log_of([CheckedFile(Path("a.py"), SourceText("x"), (finding,))], (), Path("/here"))[
+        "results"
+    ]
+    (place,) = result["relatedLocations"]
+    place = place["physicalLocation"]
+    assert place["artifactLocation"] == (
+        {"uri": "lib/helpers.py", "uriBaseId": "%SRCROOT%"}
+        if folder == "/here/lib"
+        else {"uri": "file:///else/helpers.py"}
+    )
+    assert span_in(other, place["region"]) == related.span
 
 
 def test_rules_have_their_pages_and_levels() -> None:

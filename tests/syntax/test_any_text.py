@@ -40,6 +40,28 @@ TEXTS = {
         "".join(f"@T.inline\ndef f{i}():\n    f{i + 1}()\n    f{i + 1}()\n\n" for i in range(40))
         + "@T.inline\ndef f40():\n    T.cuda.warp_sync()\n\nf0()\n"
     ),
+    "plain functions that double": in_kernel("x = f0(1)\ny = g(2)\n").replace(
+        "@T.prim_func",
+        "".join(f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(40))
+        + "def g(x):\n    for i in range(60):\n        for j in range(60):\n"
+        "            for k in range(60):\n                x = x + g(k)\n    return x\n"
+        "@T.prim_func",
+    ),
+    "classes upon classes": in_kernel("c = C2000()\nc.go()\nc.me.me.go()\nc.no()\n").replace(
+        "@T.prim_func",
+        "@T.meta_class\nclass C0:\n    def __init__(self):\n        self.me = self\n"
+        "    def go(self):\n        self.go()\n        self.all = [self]\n"
+        "        self.all.append(self.all)\n"
+        + "".join(f"class C{i + 1}(C{i}, C{i}):\n    pass\n" for i in range(2000))
+        + "@T.prim_func",
+    ),
+    "a list that holds itself": "xs = [1]\n" + "xs.append(xs)\n" * 200 + in_kernel("y = xs\n"),
+    "patterns in patterns": "match ((1,),):\n    case "
+    + "(" * 3000
+    + "x"
+    + ",)" * 3000
+    + ":\n        y = 1\n"
+    + in_kernel("z = y\n"),
     "host recursion": "def f(n):\n    return f(n - 1)\n\nN = f(3)\n" + in_kernel("x = N\n"),
     "a zero extent": in_kernel("q = T.warp_id([0])\nr = T.warp_id([-4])\ns = wg_id // 0\n"),
     "no statements": "@T.prim_func\ndef kernel(\n",

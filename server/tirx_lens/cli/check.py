@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from tirx_lens.cli.output import (
 from tirx_lens.cli.progress import Bar
 from tirx_lens.files import Unreadable, decode, is_excluded
 from tirx_lens.rewrite import rewrite
+from tirx_lens.workspace import SourceCache
 
 if TYPE_CHECKING:
     import argparse
@@ -106,7 +108,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=Path,
         help="the path that standard input is checked as: what it is called in what is printed, "
-        "and where its configuration is looked for (default: -, in the current folder)",
+        "and where its configuration and what it imports are looked for (default: -, in the "
+        "current folder)",
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 even when something was found"
@@ -148,7 +151,8 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
     if not tasks:
         streams.say("there is no Python file to check here")
     with closing(Bar(len(tasks), quiet=arguments.quiet)) as bar:
-        outcomes = work_through(tasks, Work(_check, _lost), arguments.jobs, bar.advance)
+        work = Work(partial(_check, SourceCache()), _lost)
+        outcomes = work_through(tasks, work, arguments.jobs, bar.advance)
     output = Output(arguments.output_format, arguments.statistics, arguments.quiet)
     if arguments.diff:
         show_failures(outcomes)
@@ -186,10 +190,10 @@ def _check_input(arguments: argparse.Namespace, configured: Configured) -> int:
     return _exit_code([outcome], arguments)
 
 
-def _check(task: Task) -> Outcome:
+def _check(cache: SourceCache, task: Task) -> Outcome:
     if isinstance(task.file, Unreadable):
         return Outcome(task.path, failures=(task.file.reason,))
-    return check_file(task.path, task.file.options, task.fixing)
+    return check_file(task.path, task.file.options, task.fixing, cache)
 
 
 def _lost(task: Task, reason: str) -> Outcome:

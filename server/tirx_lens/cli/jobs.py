@@ -33,7 +33,8 @@ _LAST_BREATH = 1.0
 class Work(Generic[T, R]):
     """What is done with each thing. `lost` gives the result of one whose process died.
 
-    Both are functions of modules: processes that do not inherit this one's memory import them.
+    Both are functions of modules, or made of such: processes that do not inherit this one's memory
+    import them. What `do` remembers, each process remembers for itself.
     """
 
     do: Callable[[T], R]

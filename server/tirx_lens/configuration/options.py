@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.analysis import Selection, analyse
+from tirx_lens.analysis import Selection
 from tirx_lens.configuration.table import Configuration
 from tirx_lens.model.given import Given
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tirx_lens.analysis import Analysis
     from tirx_lens.configuration.table import ConfigurationFile
     from tirx_lens.model.given import BuilderArguments, TvmVersion
-    from tirx_lens.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +37,6 @@ class FileOptions:
     selection: Selection = field(default_factory=Selection)
     given: Given = field(default_factory=Given)
     is_excluded: bool = False
-
-    def analyse(self, source: SourceText) -> Analysis:
-        """Analyse the text of the file."""
-        return analyse(source, self.selection, self.given)
 
 
 def options_for(path: Path, file: ConfigurationFile | None, overrides: Overrides) -> FileOptions:

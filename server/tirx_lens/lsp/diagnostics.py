@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from tirx_lens.lsp.documents import lsp_range
+from tirx_lens.lsp.documents import lsp_range, uri_of
 from tirx_lens.model.finding import UNUSED_SUPPRESSION, Finding, Severity
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
     from tirx_lens.lsp.documents import Document
+    from tirx_lens.model.finding import Related
     from tirx_lens.model.source import Encoding
 
 SOURCE = "tirx-lens"
@@ -42,17 +43,20 @@ def to_diagnostic(
         tags=[types.DiagnosticTag.Unnecessary] if finding.code == UNUSED_SUPPRESSION else None,
         related_information=[
             types.DiagnosticRelatedInformation(
-                types.Location(
-                    document.uri,
-                    lsp_range(source, related.span.start, related.span.end, encoding),
-                ),
-                related.message,
+                _location(related, document, encoding), related.message
             )
             for related in finding.related
         ]
         or None,
         data={"version": document.version, "finding": index} if index is not None else None,
     )
+
+
+def _location(related: Related, document: Document, encoding: Encoding) -> types.Location:
+    module = related.module
+    uri = document.uri if module is None else uri_of(module.path)
+    source = document.source if module is None else module.source
+    return types.Location(uri, lsp_range(source, related.span.start, related.span.end, encoding))
 
 
 def publication(

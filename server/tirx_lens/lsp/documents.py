@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lsprotocol import types
+from pygls.uris import from_fs_path
 
 from tirx_lens.model.source import Encoding, SourceText
 
@@ -73,6 +75,11 @@ class Documents:
     def close(self, uri: str) -> Document | None:
         """Forget a document and return its last version."""
         return self._open.pop(unquote(uri), None)
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of a file."""
+    return from_fs_path(path) or Path(path).as_uri()
 
 
 def apply_change(

@@ -53,6 +53,7 @@ class Schedule:
         self._newest: dict[str, Document] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._done: dict[str, Analysed] = {}
+        self._depends: dict[str, Analysis] = {}
 
     def submit(self, document: Document) -> None:
         """Have this version analysed, in place of any version not yet begun.
@@ -69,6 +70,19 @@ class Schedule:
         self._newest.pop(uri, None)
         self._analysers.pop(uri, None)
         self._done.pop(uri, None)
+        self._depends.pop(uri, None)
+
+    def users_of(self, path: str) -> list[str]:
+        """Return the URIs of the documents whose last analysis depends on a file's text."""
+        return [uri for uri, analysis in self._depends.items() if path in analysis.imported]
+
+    def importing(self) -> list[str]:
+        """Return the URIs of the documents that depend on which modules there are, and where."""
+        return [
+            uri
+            for uri, analysis in self._depends.items()
+            if analysis.imported or analysis.lacks_modules
+        ]
 
     async def newest(self, uri: str) -> Analysed | None:
         """Return the analysis of the newest version, waiting for it; None if there will be none."""
@@ -113,6 +127,7 @@ class Schedule:
                 "could not analyse %s: %s: %s", document.uri, type(error).__name__, error
             )
             return ()
+        self._depends[document.uri] = analysis
         for code, reason in analysis.failures:
             _log.error("%s failed on %s: %s", code, document.uri, reason)
         return analysis.findings
@@ -120,4 +135,4 @@ class Schedule:
 
 def mentions_tirx(source: SourceText) -> bool:
     """Tell whether a text can hold a TIRx kernel at all: most Python files never say the word."""
-    return "tirx" in source.text
+    return "tirx" in source.text or "prim_func" in source.text

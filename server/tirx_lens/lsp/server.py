@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
 
 from tirx_lens import __version__
 from tirx_lens.lsp import actions, edits, messages, protocol
+from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
 from tirx_lens.lsp.compilers import local_compiler
@@ -24,17 +26,18 @@ from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
-from tirx_lens.model.source import Encoding, SourceText
+from tirx_lens.model.source import Encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tirx_lens.analysis import Analysis, Selection
-    from tirx_lens.incremental import Analyser
     from tirx_lens.lsp.cuda import CompilerFactory
     from tirx_lens.model.given import Given
+    from tirx_lens.model.source import SourceText
 
     Analyse = Callable[[SourceText, Selection, Given], Analysis]
+    NewAnalyser = Callable[["LensServer", str], Analyse]
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ class LensServer(LanguageServer):
 
     protocol: protocol.LensProtocol
 
-    def __init__(self, new_analyser: Callable[[], Analyse], compilers: CompilerFactory) -> None:
+    def __init__(self, new_analyser: NewAnalyser, compilers: CompilerFactory) -> None:
         super().__init__(
             "tirx-lens",
             __version__,
@@ -191,11 +194,25 @@ class LensServer(LanguageServer):
             logger.removeHandler(handler)
             logger.propagate = True
 
+    def look_at_users(self, uri: str, *, anew: bool) -> None:
+        """Have the documents that import a file analysed again.
+
+        `anew` says that the file itself may be new or gone, and not only its text be another.
+        """
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        if path is None or not path.endswith(".py"):
+            return
+        users = self.schedule.importing() if anew else self.schedule.users_of(path)
+        for user in users:
+            document = self.documents.get(user) if user != uri else None
+            if document is not None:
+                self.look_at(document)
+
     def _analyser_of(self, uri: str) -> Callable[[SourceText], Analysis]:
         """Make the analyser of a document; it is called on the background threads."""
         if is_configuration(uri):
             return check_configuration
-        analyse = self._new_analyser()
+        analyse = self._new_analyser(self, uri)
 
         def analyse_as_configured(source: SourceText) -> Analysis:
             options = self.projects.options(uri)
@@ -243,7 +260,7 @@ def create_server(
     `analyse` and `compilers` stand in for the real ones in tests.
     """
     server = LensServer(
-        _LazyAnalyser if analyse is None else lambda: analyse, compilers or local_compiler
+        LazyAnalyser if analyse is None else lambda *_: analyse, compilers or local_compiler
     )
 
     @server.feature(types.INITIALIZE)
@@ -264,10 +281,12 @@ def create_server(
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         look_at_newest(params.text_document.uri)
+        server.look_at_users(params.text_document.uri, anew=True)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         look_at_newest(params.text_document.uri)
+        server.look_at_users(params.text_document.uri, anew=False)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
@@ -276,6 +295,7 @@ def create_server(
             return
         server.projects.forget()  # for clients that do not watch files
         look_at_newest(params.text_document.uri)
+        server.look_at_users(params.text_document.uri, anew=True)
         document = server.documents.get(params.text_document.uri)
         if document is not None and document.is_python and mentions_tirx(document.source):
             server.keep(asyncio.create_task(server.cuda.build_saved(document)))
@@ -288,6 +308,7 @@ def create_server(
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.close_document(params.text_document.uri)
+        server.look_at_users(params.text_document.uri, anew=True)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -329,17 +350,3 @@ def create_server(
 def _load_rules() -> None:
     """Load the parser and the rules, after the client has its reply to `initialize`."""
     import tirx_lens.incremental  # noqa: F401
-
-
-class _LazyAnalyser:
-    """The analyser of one document; the parser and the rules are loaded with its first version."""
-
-    def __init__(self) -> None:
-        self._analyser: Analyser | None = None
-
-    def __call__(self, source: SourceText, selection: Selection, given: Given) -> Analysis:
-        if self._analyser is None:
-            from tirx_lens.incremental import Analyser
-
-            self._analyser = Analyser()
-        return self._analyser.analyse(source, selection, given)

@@ -12,12 +12,14 @@ from tirx_lens.model.span import Span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tirx_lens.model.imported import ModuleText
     from tirx_lens.model.source import SourceText
 
     Move = Callable[[Span], Span]
 
 _BARE_LINE_END = re.compile(r"(?<!\r)\n")
-_LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
+LINE_MARK = re.compile("\ufdd0(\\d+)\ufdd1")
+"""What `line_mark` makes; the group is the offset."""
 
 INVALID_SUPPRESSION = "invalid-suppression"
 """Code and name of what is said of a suppression comment that cannot do what it was written for."""
@@ -94,14 +96,19 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place the finding is about, in the same text, and what is there."""
+    """Another place the finding is about, and what is there.
+
+    `module` is the imported module whose text the place is in; None for the text of the finding.
+    """
 
     span: Span
     message: str
+    module: ModuleText | None = None
 
     def moved(self, move: Move) -> Related:
-        """Return the place moved."""
-        return Related(move(self.span), _with_moved_marks(self.message, move))
+        """Return the place moved, if it is in the text itself."""
+        span = self.span if self.module is not None else move(self.span)
+        return Related(span, _with_moved_marks(self.message, move), self.module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ class Finding:
         """
 
         def spelled(message: str) -> str:
-            return _LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
+            return LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
 
         return replace(
             self,
@@ -162,4 +169,4 @@ def _with_moved_marks(message: str, move: Move) -> str:
     def moved(mark: re.Match[str]) -> str:
         return line_mark(move(Span(int(mark[1]), int(mark[1]))).start)
 
-    return _LINE_MARK.sub(moved, message)
+    return LINE_MARK.sub(moved, message)

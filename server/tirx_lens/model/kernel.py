@@ -153,11 +153,17 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """The body of a `T.inline` function at a call site; its `return` does not leave the kernel."""
+    """The body of a function of the workspace at a call of it.
+
+    `return` in a `T.inline` function leaves the kernel, as in the CUDA that TVM makes of it; that
+    of a plain function, which Python runs, is no statement of the model. `span` is the statement
+    that the call stands in, `call` the call itself.
+    """
 
     name: str
     body: Block
     span: Span
+    call: Span
 
 
 @dataclass(frozen=True, slots=True)

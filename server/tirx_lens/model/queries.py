@@ -23,6 +23,14 @@ def operations(block: Block) -> Iterator[Operation]:
                 yield from operations(inner)
 
 
+def statements(block: Block) -> Iterator[Statement]:
+    """Yield every statement of a block and below it, in program order."""
+    for statement in block.statements:
+        yield statement
+        for inner in blocks_of(statement):
+            yield from statements(inner)
+
+
 def blocks_of(statement: Statement) -> tuple[Block, ...]:
     """Return the blocks directly inside a statement."""
     match statement:

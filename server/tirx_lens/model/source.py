@@ -74,6 +74,11 @@ class SourceText:
                 return whole[len(whole.rstrip(b"\r\n")) :].decode()
         return "\n"
 
+    def line_before(self, offset: int) -> str:
+        """Return what stands on a line before a byte offset."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        return self.data[start:offset].decode("utf-8", errors="replace")
+
     def slice(self, span: Span) -> str:
         """Return the text of a span."""
         return self.data[span.start : span.end].decode("utf-8", errors="replace")

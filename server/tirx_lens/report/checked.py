@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Applicability
+from tirx_lens.report.paths import path_beside
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tirx_lens.model.finding import Finding
+    from tirx_lens.model.finding import Finding, Related
     from tirx_lens.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """A file by the path it was named by, its text, and its findings in order."""
+class NamedText:
+    """A text, and the path that reports call it by."""
 
     path: Path
     source: SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile(NamedText):
+    """A file by the path it was named by, its text, and its findings in order."""
+
     findings: tuple[Finding, ...]
+
+    def holder_of(self, related: Related) -> NamedText:
+        """Return the text that a related place is in: this one, or that of an imported module."""
+        module = related.module
+        if module is None:
+            return self
+        return NamedText(path_beside(Path(module.path), self.path), module.source)
 
 
 def has_safe_fix(finding: Finding) -> bool:

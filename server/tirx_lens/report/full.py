@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.finding import Finding, Fix
     from tirx_lens.model.span import Span
-    from tirx_lens.report.checked import CheckedFile
+    from tirx_lens.report.checked import CheckedFile, NamedText
 
 _AROUND = 2  # lines beside the place itself, as Ruff shows them
 
@@ -28,8 +28,13 @@ def full(files: Iterable[CheckedFile], palette: Palette | None = None) -> Iterat
 
 
 def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[str]:
-    spans = (finding.span, *(related.span for related in finding.related))
-    margin = len(str(max(file.source.line_of(span.end) for span in spans) + 1 + _AROUND))
+    others = [(file.holder_of(related), related) for related in finding.related]
+    last = max(
+        file.source.line_of(finding.span.end),
+        *(text.source.line_of(related.span.end) for text, related in others),
+        0,
+    )
+    margin = len(str(last + 1 + _AROUND))
 
     def by_severity(text: str) -> str:
         return palette.severity(finding.severity, text)
@@ -39,10 +44,10 @@ def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[
     yield f"{palette.strong(finding.code)} {severity}: {message}"
     yield _place(file, finding.span, "-->", margin, palette)
     yield from _excerpt(file, finding.span, margin, palette, "^", by_severity, around=_AROUND)
-    for related in finding.related:
-        yield _place(file, related.span, ":::", margin, palette)
+    for text, related in others:
+        yield _place(text, related.span, ":::", margin, palette)
         yield from _excerpt(
-            file,
+            text,
             related.span,
             margin,
             palette,
@@ -57,14 +62,14 @@ def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[
     yield f"{note}{palette.strong(label)}: {rule_url(finding.code, finding.name)}"
 
 
-def _place(file: CheckedFile, span: Span, arrow: str, margin: int, palette: Palette) -> str:
-    where = file.source.position(span.start)
-    place = f"{shown_path(file.path)}:{where.line + 1}:{where.column + 1}"
+def _place(text: NamedText, span: Span, arrow: str, margin: int, palette: Palette) -> str:
+    where = text.source.position(span.start)
+    place = f"{shown_path(text.path)}:{where.line + 1}:{where.column + 1}"
     return f"{' ' * margin}{palette.frame(arrow)} {place}"
 
 
 def _excerpt(
-    file: CheckedFile,
+    text: NamedText,
     span: Span,
     margin: int,
     palette: Palette,
@@ -76,7 +81,7 @@ def _excerpt(
 ) -> Iterator[str]:
     bar = palette.frame(f"{' ' * margin} |")
     yield bar
-    lines = list(excerpt(file.source, span, around=around))
+    lines = list(excerpt(text.source, span, around=around))
     last_marked = max(i for i, line in enumerate(lines) if line.marked)
     for index, line in enumerate(lines):
         if line.number is None:

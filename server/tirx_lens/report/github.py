@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirx_lens.model.finding import Finding
-    from tirx_lens.report.checked import CheckedFile
+    from tirx_lens.model.span import Span
+    from tirx_lens.report.checked import CheckedFile, NamedText
 
 _COMMANDS = {
     Severity.ERROR: "error",
@@ -27,6 +28,8 @@ def github(
     files: Iterable[CheckedFile], folder: Path, workspace: Path | None = None
 ) -> Iterator[str]:
     """Yield a command for each finding. Rows and columns are one-based.
+
+    An annotation has one place. Those in other files, which it does not show, end its message.
 
     Paths in `folder`, the current one, are written relative to `workspace`, the root of the
     repository, where they are below it: GitHub finds no other.
@@ -52,11 +55,16 @@ def _command(file: CheckedFile, path: Path, finding: Finding) -> str:
     if end.line == start.line:  # GitHub wants columns of one line only
         properties["endColumn"] = end.column + 1
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    place = f"{shown_path(file.path)}:{start.line + 1}:{start.column + 1}"
-    return (
-        f"::{_COMMANDS[finding.severity]} {listed}::"
-        f"{_data(f'{place}: {finding.code} {finding.message}')}"
-    )
+    message = f"{_place(file, finding.span)}: {finding.code} {finding.message}"
+    for related in finding.related:
+        if related.module is not None:
+            message += f"\n{_place(file.holder_of(related), related.span)}: {related.message}"
+    return f"::{_COMMANDS[finding.severity]} {listed}::{_data(message)}"
+
+
+def _place(text: NamedText, span: Span) -> str:
+    start = text.source.position(span.start)
+    return f"{shown_path(text.path)}:{start.line + 1}:{start.column + 1}"
 
 
 def _data(text: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding, Fix
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
-    from tirx_lens.report.checked import CheckedFile
+    from tirx_lens.report.checked import CheckedFile, NamedText
 
 
 def as_json(files: Iterable[CheckedFile]) -> str:
@@ -35,12 +35,11 @@ def _finding(file: CheckedFile, finding: Finding) -> dict[str, object]:
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "filename": str(file.path),
-        **_range(source, finding.span),
+        **_place_in(file, finding.span),
         "fix": _fix(source, finding.fix) if finding.fix is not None else None,
         "url": rule_url(finding.code, finding.name),
         "related": [
-            {"message": related.message, "filename": str(file.path), **_range(source, related.span)}
+            {"message": related.message, **_place_in(file.holder_of(related), related.span)}
             for related in finding.related
         ],
     }
@@ -52,6 +51,10 @@ def _fix(source: SourceText, fix: Fix) -> dict[str, object]:
         "message": fix.message,
         "edits": [{"content": edit.text, **_range(source, edit.span)} for edit in fix.edits],
     }
+
+
+def _place_in(text: NamedText, span: Span) -> dict[str, object]:
+    return {"filename": str(text.path), **_range(text.source, span)}
 
 
 def _range(source: SourceText, span: Span) -> dict[str, object]:

@@ -21,6 +21,16 @@ def shown_text(text: str) -> str:
     return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
+def path_beside(path: Path, named: Path) -> Path:
+    """Return an absolute path written as the user wrote `named`.
+
+    Where that starts from the current folder, so does this, if it is below it.
+    """
+    if not named.is_absolute() and path.is_relative_to(Path.cwd()):
+        return path.relative_to(Path.cwd())
+    return path
+
+
 def normal_path(path: Path) -> Path:
     """Return an absolute path without `..`, links not followed."""
     return Path(os.path.normpath(path))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding, Fix
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
-    from tirx_lens.report.checked import CheckedFile
+    from tirx_lens.report.checked import CheckedFile, NamedText
     from tirx_lens.rules.rule import Rule
 
 SCHEMA = (
@@ -138,7 +138,7 @@ def _result(file: CheckedFile, finding: Finding, root: Path) -> dict[str, object
         result["relatedLocations"] = [
             {
                 "id": number,
-                **_location(file, related.span, root),
+                **_location(file.holder_of(related), related.span, root),
                 "message": {"text": related.message},
             }
             for number, related in enumerate(finding.related)
@@ -166,11 +166,11 @@ def _fix(file: CheckedFile, fix: Fix, root: Path) -> dict[str, object]:
     }
 
 
-def _location(file: CheckedFile, span: Span, root: Path) -> dict[str, object]:
+def _location(text: NamedText, span: Span, root: Path) -> dict[str, object]:
     return {
         "physicalLocation": {
-            "artifactLocation": _artifact(file.path, root),
-            "region": _region(file.source, span),
+            "artifactLocation": _artifact(text.path, root),
+            "region": _region(text.source, span),
         }
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.finding import Severity
+from tirx_lens.rules.placing import placed_in_text
 from tirx_lens.rules.rule import KernelView
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def run_rules(
     rules: Sequence[type[Rule]],
     tvm_version: TvmVersion | None = None,
 ) -> Ran:
-    """Run `rules` on `kernels`; `tvm_version` is what the user says they are written for."""
+    """Run `rules` on `kernels`.
+
+    `source` is the text joined with those that it imports; `tvm_version` is what the user says they
+    are written for.
+    """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
@@ -67,7 +72,7 @@ def run_rules(
         if not any(map(_breaks_a_handoff, found)):
             for rule in rules:
                 _ask(rule, rule.check_run, view, found, failures)
-        findings += found
+        findings += placed_in_text(source, kernel, found)
         asked += [Asked(*key, answer) for key, answer in view.asked.items()]
     return Ran(tuple(findings), tuple(failures), tuple(asked))
 
@@ -94,11 +99,17 @@ def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
     """Return findings by place, each once, with the lines of `source` in their messages.
 
     The body of a `T.inline` function is met once for each call: what is wrong with it in the same
-    words at the same place is one finding.
+    words at the same place is one finding. One of another text is as many as it has calls here.
     """
-    once: dict[tuple[str, int, int, str], Finding] = {}
+    once: dict[tuple[object, ...], Finding] = {}
     for unsettled in findings:
         finding = unsettled.fitted(source)
-        key = (finding.code, finding.span.start, finding.span.end, finding.message)
+        elsewhere = [
+            (one.module.path, one.span.start, one.span.end)
+            for one in finding.related[:1]
+            if one.module is not None
+        ]
+        place = (finding.span.start, finding.span.end)
+        key = (finding.code, *place, finding.message, *elsewhere)
         once.setdefault(key, finding)
     return sorted(once.values(), key=lambda found: (found.span.start, found.code))

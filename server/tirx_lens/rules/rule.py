@@ -9,13 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
+from tirx_lens.model.imported import TextWithImports
 from tirx_lens.model.outline import Outline
+from tirx_lens.model.queries import statement_span, statements
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Sequence
 
     from tirx_lens.model.given import TvmVersion
+    from tirx_lens.model.imported import ModuleText
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
@@ -89,8 +92,26 @@ class KernelView:
         return cast("A", known[question, about])
 
     def mentions(self, pattern: re.Pattern[bytes]) -> bool:
-        """Tell whether the text has a match of a pattern anywhere."""
-        return self.of_text(_mentions, pattern)
+        """Tell whether a pattern matches in the text, or in one of which code is in the kernel."""
+        return self.of_text(_mentions, pattern) or any(
+            pattern.search(module.source.data) for module in self.modules
+        )
+
+    @cached_property
+    def modules(self) -> tuple[ModuleText, ...]:
+        """The imported modules of which code stands in the kernel."""
+        source = self.source
+        if not isinstance(source, TextWithImports):
+            return ()
+        spans = (statement_span(statement) for statement in statements(self.kernel.body))
+        texts = [source.text_of(span) for span in spans if span is not None]
+        return tuple(dict.fromkeys(text.module for text in texts if text is not None))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text of the kernel, and those of the modules of which code stands in it."""
+        own = self.source.slice(self.kernel.span)
+        return (own, *(module.source.text for module in self.modules))
 
     def line(self, span: Span) -> str:
         """Return what messages say for the line on which a span starts: a mark, later a number."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import buffers_in
 from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Member, Path, Ref, Sequence
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
-from tirx_lens.model.kernel import Op
-from tirx_lens.model.queries import statement_span, top_level
+from tirx_lens.model.kernel import Bind, Op, Operation, Other
+from tirx_lens.model.queries import statement_span, statements, top_level
 from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
@@ -22,7 +22,6 @@ from tirx_lens.threads.warps import warps_touched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.kernel import Operation
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(
@@ -206,6 +205,7 @@ class TmemAddressUnsynchronised(Rule):
         reach = view.reach
         if reach is None:
             return
+        order = _Order(view)
         for alloc in reach.reached:
             word = _word(alloc.operation)
             mine = warps_touched(alloc.participants.possible, reach.shape)
@@ -213,12 +213,12 @@ class TmemAddressUnsynchronised(Rule):
                 continue
             seen: set[Span] = set()
             for reached in reach.reached:
-                for read, where in _reads(reached, word):
+                for read in _reads(reached, word):
                     others = reached.participants.possible & ~mine
                     if (
                         others
                         and read not in seen
-                        and not _is_published(reach, alloc, where, others)
+                        and order.is_early(reach, alloc, reached, read, others)
                     ):
                         seen.add(read)
                         yield self._finding(view, reach, alloc, read, others)
@@ -250,8 +250,8 @@ def _word(operation: Operation) -> Item | None:
     return Item(Ref(buffer), Const(0)) if buffer is not None else None
 
 
-def _reads(reached: Reached, word: Item) -> Iterator[tuple[Span, int]]:
-    """Yield the reads of a word that an operation depends on: the place, and when in the text.
+def _reads(reached: Reached, word: Item) -> Iterator[Span]:
+    """Yield the reads of a word that an operation depends on.
 
     A buffer that is declared with the word in place of an address reads it when it is used.
     """
@@ -261,14 +261,13 @@ def _reads(reached: Reached, word: Item) -> Iterator[tuple[Span, int]]:
     given = (*operation.arguments, *(value for _, value in operation.keywords))
     for value in given:
         for span in _loads(value, word):
-            inside = operation.span.contains(span)
-            if inside and operation.name.endswith("decl_buffer"):
+            if operation.span.contains(span) and operation.name.endswith("decl_buffer"):
                 continue
-            yield span, _position(operation) if inside else span.start
+            yield span
     for buffer in named_by(operation):
         address = dict(buffer.keywords).get("allocated_addr")
         if address is not None and any(buffer.span.contains(s) for s in _loads(address, word)):
-            yield operation.span, _position(operation)
+            yield operation.span
 
 
 def _loads(expr: Expr, word: Item) -> Iterator[Span]:
@@ -287,24 +286,38 @@ def _loads(expr: Expr, word: Item) -> Iterator[Span]:
                 yield from _loads(part, word)
 
 
-def _position(operation: Operation) -> int:
-    """Return where in the kernel's own text an operation is executed."""
-    return operation.stack[0].start if operation.stack else operation.span.start
+class _Order:
+    """The statements of a kernel in the order in which they are executed."""
 
+    def __init__(self, view: KernelView) -> None:
+        self._operations: dict[int, int] = {}
+        self._others: dict[Span, list[int]] = {}
+        for number, statement in enumerate(statements(view.kernel.body)):
+            if isinstance(statement, Operation):
+                self._operations[id(statement)] = number
+            elif isinstance(statement, (Bind, Other)):
+                self._others.setdefault(statement.span, []).append(number)
 
-def _is_published(reach: ReachMap, alloc: Reached, where: int, others: int) -> bool:
-    """Tell whether any of the reading threads may have met the allocating warp before a place.
+    def is_early(
+        self, reach: ReachMap, alloc: Reached, reached: Reached, read: Span, others: int
+    ) -> bool:
+        """Tell whether nothing may make any of the reading threads meet the allocating warp.
 
-    So it is too where the place comes first in the text.
-    """
-    start = _position(alloc.operation)
-    return where <= start or any(
-        (reached.operation.op in _MEETINGS or may_meet_inside(reached.operation))
-        and start < _position(reached.operation) <= where
-        and reached.participants.possible & others
-        for reached in reach.reached
-        if reached.participants.possible
-    )
+        That is between the allocation and the read, which is the operation's own, or that of a name
+        bound before it.
+        """
+        start, at = self._operations[id(alloc.operation)], self._operations[id(reached.operation)]
+        if not reached.operation.span.contains(read):
+            bound = [
+                n for span, found in self._others.items() if span.contains(read) for n in found
+            ]
+            at = max((number for number in bound if number <= at), default=-1)
+        return start < at and not any(
+            (one.operation.op in _MEETINGS or may_meet_inside(one.operation))
+            and start < self._operations[id(one.operation)] <= at
+            and one.participants.possible & others
+            for one in reach.reached
+        )
 
 
 def _insert(view: KernelView, alloc: Reached, read: Span, barrier: str) -> Fix | None:

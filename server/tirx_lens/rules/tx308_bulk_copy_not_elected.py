@@ -249,7 +249,7 @@ class BulkCopyNotElected(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Count, for each TMA copy, the threads that issue it with the same operands."""
-        if view.reach is None or _SCOPE_BLOCK.search(view.source.slice(view.kernel.span)):
+        if view.reach is None or any(map(_SCOPE_BLOCK.search, view.texts)):
             return
         for reached in view.reach.reached:
             copy = bulk_copy(reached.operation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
     Call,
@@ -23,14 +23,9 @@ from tirx_lens.syntax.calls import Arguments
 from tirx_lens.syntax.names import LANG_CLASSES
 from tirx_lens.syntax.objects import ObjectTable
 from tirx_lens.syntax.opaque import is_opaque
-from tirx_lens.syntax.scope import Function
-from tirx_lens.syntax.tree import span_of
+from tirx_lens.syntax.scope import Class, Function, Instance, Method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tree_sitter import Node
-
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
 
@@ -42,6 +37,12 @@ _BY_PARENT = {
     (IdKind.THREAD, "warpgroup"): IdKind.THREAD_IN_WARPGROUP,
     (IdKind.THREAD, "warp"): IdKind.LANE,
 }
+_AXES: dict[object, tuple[IdKind, int]] = {
+    "threadIdx.x": (IdKind.THREAD, 0),
+    "blockIdx.x": (IdKind.CTA, 0),
+    "blockIdx.y": (IdKind.CTA, 1),
+    "blockIdx.z": (IdKind.CTA, 2),
+}
 _BUFFER_FUNCTIONS = (
     "T.alloc_",
     "T.decl_buffer",
@@ -52,14 +53,26 @@ _BUFFER_FUNCTIONS = (
 )
 
 
+class Calls(Protocol):
+    """Reads the bodies of functions of the workspace that a kernel calls."""
+
+    def inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+        """Read a `T.inline` function as if it stood at the call."""
+
+    def plain(self, function: Function, arguments: Arguments, span: Span) -> Expr:
+        """Run a plain function, and return what it returns."""
+
+
 class KernelEffects:
     """Where the reader of a kernel is, and what it has met there.
 
     `statements` is the block being read, `statement` the source range of its current statement,
-    `target` the name that statement binds, `stack` the calls of `T.inline` functions around it.
+    `target` the name that statement binds, `stack` the calls of functions around it. `is_plain`
+    says that it is the body of a plain function, where an instruction only counts once it is handed
+    on.
     """
 
-    def __init__(self, inline: Callable[[Function, Arguments, Span], Expr]) -> None:
+    def __init__(self, calls: Calls) -> None:
         self.scope_ids: list[Id] = []
         self.statements: list[Statement] = []
         self.statement: Span | None = None
@@ -67,24 +80,32 @@ class KernelEffects:
         self.stack: list[Span] = []
         self.events = 0  # operations that threads wait, copy or compute by
         self._objects = ObjectTable()
-        self._inline = inline
+        self.is_plain = False
+        self.instances: list[Instance] = []
+        self._calls = calls
 
     def member(self, target: KernelObject, name: str) -> Expr | None:
         """Return a member of a typed object, if the model knows it."""
         return self._objects.member(target, name)
 
-    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
+    def call(self, span: Span, callee: Expr, arguments: Arguments) -> Expr:
         """Note what a call does and return its value."""
-        span = span_of(node)
         match callee:
             case Function(inline=True):
-                return self._inline(callee, arguments, span)
+                return self._calls.inline(callee, arguments, span)
             case Function():
-                if is_opaque(callee) or any(isinstance(a, Ref) for a in arguments.positional):
-                    self._emit(Op.OPAQUE, callee.name, span, arguments)
-                return Unknown(f"a value that `{callee.name}` computes", span=span)
+                return self._calls.plain(callee, arguments, span)
+            case Method(function=function, instance=instance):
+                bound = Arguments(
+                    (instance, *arguments.positional), arguments.keywords, arguments.complete
+                )
+                return self.call(span, function, bound)
+            case Class():
+                return self._construct(callee, arguments, span)
             case Path(dotted=dotted) if dotted in _ID_FUNCTIONS:
                 return self._declare_id(_ID_FUNCTIONS[dotted], arguments, span)
+            case Path(dotted=("T.launch_thread" | "T.env_thread") as dotted):
+                return self._launch(arguments, span, opens=dotted == "T.launch_thread")
             case Path(dotted=dotted) if dotted.startswith("lang.") and dotted[5:] in LANG_CLASSES:
                 built = self._objects.construct(dotted[5:], self.target, span, arguments)
                 self._emit(Op.CONSTRUCT, dotted, span, arguments, created=built)
@@ -94,7 +115,8 @@ class KernelEffects:
                     self._emit(Op.OPAQUE, dotted, span, arguments)
                 elif dotted.startswith(("T.", "Tx.")):
                     op = operations.of_call(dotted, arguments.positional)
-                    self._emit(op, dotted, span, arguments)
+                    handed_on = not self.is_plain or op is Op.OTHER
+                    self._emit(op if handed_on else Op.OPAQUE, dotted, span, arguments)
                 if dotted.startswith(_BUFFER_FUNCTIONS):
                     declared = self._objects.buffer(self.target, span, dotted, arguments)
                     return Ref(declared, span=span)
@@ -114,6 +136,16 @@ class KernelEffects:
                 self._emit(Op.OPAQUE, _name_of(callee), span, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span)
 
+    def _construct(self, cls: Class, arguments: Arguments, span: Span) -> Expr:
+        made = Instance(cls, self.target or cls.name, span=span)
+        self.instances.append(made)
+        init = cls.member("__init__")
+        if isinstance(init, Function):
+            self.call(span, Method(init, made), arguments)
+        elif init is not None or not cls.is_whole or arguments.positional or arguments.keywords:
+            self._emit(Op.OPAQUE, cls.name, span, arguments)
+        return made
+
     def note_opaque(self, name: str, span: Span) -> None:
         """Note a place that may execute anything."""
         self._emit(Op.OPAQUE, name, span, Arguments())
@@ -122,6 +154,47 @@ class KernelEffects:
         """Note a store to a member: a pool whose `offset` is set is rewound."""
         if target.kind is ObjectKind.SMEM_POOL:
             self._emit(Op.POOL_MOVE, name, span, Arguments(), receiver=target)
+
+    def bind_threads(self, control: Call) -> Expr | None:
+        """Declare the threads that a `T.thread_binding` loop has a round for each of.
+
+        Return what its variable is; None where the loop is another, or begins elsewhere than at 0.
+        """
+        if control.callee != Path("T.thread_binding"):
+            return None
+        given = Arguments(control.arguments, control.keywords)
+        start, stop = given.get(0, "start"), given.get(1, "stop")
+        axis, extent = given.get(2, "thread"), stop if stop is not None else start
+        if stop is not None and not _is_none(stop) and start != Const(0):
+            axis = None
+        elif stop is None or _is_none(stop):
+            extent = start
+        return self._launched(axis, extent or Unknown("no extent"), control.span)
+
+    def _launch(self, arguments: Arguments, span: Span, *, opens: bool) -> Expr:
+        """Declare the threads of an axis of the launch, `threadIdx.x`; return a thread's number."""
+        axis, extent = arguments.get(0, "thread"), arguments.get(1, "extent")
+        if opens and isinstance(axis, Id):  # what `T.env_thread` gave
+            if extent is not None and axis.kind is IdKind.THREAD:
+                self.scope_ids.append(Id(axis.kind, (extent,), span=span))
+            return axis
+        if opens or not isinstance(axis, Const) or axis.value not in _AXES:
+            return self._launched(axis, extent or Unknown("no extent"), span)
+        kind, component = _AXES[axis.value]
+        return Id(kind, (), component, span=span)
+
+    def _launched(self, axis: Expr | None, extent: Expr, span: Span) -> Expr:
+        known = _AXES.get(axis.value) if isinstance(axis, Const) else None
+        if extent == Const(1) and known != (IdKind.THREAD, 0):
+            return Const(0)
+        if known is None:  # a second axis of threads: how they are numbered is not followed
+            several = Unknown("threads of several axes")
+            self.scope_ids.append(Id(IdKind.THREAD, (several,), span=span))
+            return Unknown("an axis of the launch", span=span)
+        launched = Id(known[0], (extent,), known[1], span=span)
+        if known[0] is IdKind.THREAD:
+            self.scope_ids.append(launched)
+        return launched
 
     def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
         parent = arguments.get(1, "parent")

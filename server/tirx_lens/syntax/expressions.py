@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
+    Apply,
     Const,
+    Elect,
     Expr,
+    Id,
     Item,
     Member,
     Operator,
@@ -22,17 +25,17 @@ from tirx_lens.model.expr import (
     Slice,
     Unknown,
 )
+from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import LONGEST_TEXT, bounded, fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
 from tirx_lens.syntax.precedence import mixed_chain
-from tirx_lens.syntax.scope import Table
+from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
 from tirx_lens.syntax.tree import (
     children_of,
     field_of,
     is_perhaps_unread,
-    span_of,
     text_of,
 )
 
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.model.objects import KernelObject
-    from tirx_lens.model.span import Span
     from tirx_lens.syntax.scope import Scope
 
 _DEEPEST = 120  # nesting of expressions; real code stays below 20
@@ -54,14 +56,15 @@ _BUILTINS = frozenset(
 )
 
 _BINARY = {operator.value: operator for operator in Operator}
+_NEVER_NONE = (Apply, Class, Elect, Function, Id, Instance, Ref, Sequence, Table)
 _BINARY["@"] = Operator.MULTIPLY
 
 
 class Effects(Protocol):
     """What reading an expression does besides giving a value."""
 
-    def call(self, node: Node, callee: Expr, arguments: Arguments) -> Expr:
-        """Take note of a call and return its value."""
+    def call(self, span: Span, callee: Expr, arguments: Arguments) -> Expr:
+        """Take note of a call at a place and return its value."""
 
     def member(self, target: KernelObject, name: str) -> Expr | None:
         """Return a member of a typed object, if it is one the model knows."""
@@ -72,7 +75,7 @@ class ExpressionReader:
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
-        self.unbound: list[Span] = []  # names read that nothing binds, where they surely are read
+        self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
         self._effects = effects
         self._depth = 0
         self._nodes = 0
@@ -97,12 +100,17 @@ class ExpressionReader:
             return Unknown("nothing here")
         self._nodes += 1
         if self._depth >= _DEEPEST or self.is_exhausted:
-            return Unknown("nested too deeply, or too much to read", span=span_of(node))
+            return Unknown("nested too deeply, or too much to read", span=self.span(node))
         self._depth += 1
         try:
             return bounded(self._read(node))
         finally:
             self._depth -= 1
+
+    def span(self, node: Node) -> Span:
+        """Return the place of a node of the text that is being read."""
+        base = self.scope.base
+        return Span(base + node.start_byte, base + node.end_byte)
 
     def _read(self, node: Node) -> Expr:
         match node.type:  # the commonest first
@@ -117,22 +125,22 @@ class ExpressionReader:
             case "subscript":
                 return self._subscript(node)
             case "integer" | "float":
-                return literals.number(node)
+                return literals.number(node, self.span(node))
             case "string":
-                return literals.string(node, self.read)
+                return literals.string(node, self.span(node), self.read)
             case "concatenated_string":
                 return self._joined(node)
             case "true" | "false":
-                return Const(node.type == "true", span=span_of(node))
+                return Const(node.type == "true", span=self.span(node))
             case "none":
-                return Const(None, span=span_of(node))
+                return Const(None, span=self.span(node))
             case "parenthesized_expression" | "type":
                 inner = children_of(node)
                 return self.read(inner[0]) if len(inner) == 1 else Unknown("syntax error")
             case "tuple" | "list" | "expression_list" | "pattern_list":
                 items = children_of(node)
                 if len(items) > _MOST_ITEMS:
-                    return Unknown("a literal that is too long", span=span_of(node))
+                    return Unknown("a literal that is too long", span=self.span(node))
                 return sequence(tuple(map(self.read, items)))
             case "unary_operator":
                 return self._unary(node)
@@ -151,7 +159,7 @@ class ExpressionReader:
             case "list_comprehension":
                 return self._comprehension(node)
             case _:
-                return Unknown(node.type.replace("_", " "), span=span_of(node))
+                return Unknown(node.type.replace("_", " "), span=self.span(node))
 
     def _name(self, node: Node) -> Expr:
         name = text_of(node)
@@ -161,10 +169,12 @@ class ExpressionReader:
         if name in _BUILTINS:
             return Path(name)
         path = names.unbound(name)
-        if path is None and not is_perhaps_unread(node):
-            self.unbound.append(span_of(node))
+        if path is None and self.scope.text is None and not is_perhaps_unread(node):
+            self.unbound.append(self.span(node))
         return (
-            path if path is not None else Unknown(f"`{name}` is not bound here", span=span_of(node))
+            path
+            if path is not None
+            else Unknown(f"`{name}` is not bound here", span=self.span(node))
         )
 
     def _joined(self, node: Node) -> Expr:
@@ -173,28 +183,34 @@ class ExpressionReader:
             text = "".join(str(part.value) for part in parts if isinstance(part, Const))
             if len(text) <= LONGEST_TEXT:
                 return Const(text)
-        return Unknown("a string whose parts are not known", span=span_of(node))
+        return Unknown("a string whose parts are not known", span=self.span(node))
 
     def _attribute(self, node: Node) -> Expr:
         attribute = field_of(node, "attribute")
         base = self.read(field_of(node, "object"))
         if attribute is None:
-            return Unknown("half-typed name", span=span_of(node))
+            return Unknown("half-typed name", span=self.span(node))
         name = text_of(attribute)
         match base:
             case Path(dotted=dotted) if dotted == "T.ptx" or dotted.startswith("T.ptx."):
-                return Path(f"{dotted}.{canonical_opcode(name)}", span=span_of(node))
+                return Path(f"{dotted}.{canonical_opcode(name)}", span=self.span(node))
             case Path():
                 return names.member(base, name)
             case Table(names=members) if name in members:
                 return members[name]
+            case Module():
+                return base.member(name)
+            case Class() | Instance():
+                member = base.member(name)
+                if member is not None:
+                    return member
             case Const() if name == "value":  # of a member of an enumeration
                 return base
             case Ref(target=target):
                 known = self._effects.member(target, name)
                 if known is not None:
                     return known
-        return Member(base, name, span=span_of(node))
+        return Member(base, name, span=self.span(node))
 
     def _subscript(self, node: Node) -> Expr:
         base = self.read(field_of(node, "value"))
@@ -204,11 +220,11 @@ class ExpressionReader:
             case Table(names=members), Const(value=str(key)) if key in members:
                 return members[key]
             case Path(dotted=dotted), Const(value=str(chain)) if dotted.startswith("T.ptx"):
-                return Path(f"{dotted}.{canonical_opcode(chain)}", span=span_of(node))
+                return Path(f"{dotted}.{canonical_opcode(chain)}", span=self.span(node))
             case Sequence(items=items), Const(value=int(position)):
                 if -len(items) <= position < len(items):
                     return items[position]
-        return Item(base, index, span=span_of(node))
+        return Item(base, index, span=self.span(node))
 
     def _dictionary(self, node: Node) -> Expr:
         names: dict[str, Expr] = {}
@@ -216,12 +232,12 @@ class ExpressionReader:
             if pair.type == "dictionary_splat":
                 spread = self.read(next(iter(children_of(pair)), None))
                 if not isinstance(spread, Table):
-                    return Unknown("a dictionary whose items are not known", span=span_of(node))
+                    return Unknown("a dictionary whose items are not known", span=self.span(node))
                 names.update(spread.names)
                 continue
             key = self.read(field_of(pair, "key"))
             if not (isinstance(key, Const) and isinstance(key.value, str)):
-                return Unknown("a dictionary without names", span=span_of(node))
+                return Unknown("a dictionary without names", span=self.span(node))
             names[key.value] = self.read(field_of(pair, "value"))
         return Table(False, names)
 
@@ -233,15 +249,16 @@ class ExpressionReader:
             elif child.is_named and child.type != "comment":
                 parts[-1] = self.read(child)
         start, stop, step, *_ = (*parts, None, None)
-        return Slice(start, stop, step, span=span_of(node))
+        return Slice(start, stop, step, span=self.span(node))
 
     def _call(self, node: Node) -> Expr:
         callee = self.read(field_of(node, "function"))
         arguments = self.arguments(field_of(node, "arguments"))
-        known = known_call(callee, arguments, span_of(node))
+        span = self.span(node)
+        known = known_call(callee, arguments, span)
         if known is not None:
             return known
-        return self._effects.call(node, callee, arguments)
+        return self._effects.call(span, callee, arguments)
 
     def arguments(self, node: Node | None) -> Arguments:
         """Return what an argument list gives."""
@@ -276,7 +293,7 @@ class ExpressionReader:
         left = self.read(field_of(node, "left"))
         right = self.read(field_of(node, "right"))
         if operator is None:
-            return Unknown("an operator that is not known", span=span_of(node))
+            return Unknown("an operator that is not known", span=self.span(node))
         return fold(operator, left, right)
 
     def _mixed(self, operands: list[Node], signs: list[str]) -> Expr:
@@ -300,25 +317,25 @@ class ExpressionReader:
                 return fold(Operator.INVERT, operand)
             case "+":
                 return operand
-        return Unknown("an operator that is not known", span=span_of(node))
+        return Unknown("an operator that is not known", span=self.span(node))
 
     def _comparison(self, node: Node) -> Expr:
         operands = [self.read(child) for child in children_of(node)]
         signs = [child.type for child in node.children_by_field_name("operators")]
         if len(operands) != len(signs) + 1:
-            return Unknown("half-typed comparison", span=span_of(node))
+            return Unknown("half-typed comparison", span=self.span(node))
         parts: list[Expr] = []
         for left, sign, right in zip(operands, signs, operands[1:], strict=False):
             part = _compare(left, sign, right)
             if part is None:
-                return Unknown(f"a comparison with `{sign}`", span=span_of(node))
+                return Unknown(f"a comparison with `{sign}`", span=self.span(node))
             parts.append(part)
         return parts[0] if len(parts) == 1 else fold(Operator.AND, *parts)
 
     def _conditional(self, node: Node) -> Expr:
         parts = children_of(node)
         if len(parts) != 3:
-            return Unknown("half-typed conditional", span=span_of(node))
+            return Unknown("half-typed conditional", span=self.span(node))
         then, condition, otherwise = map(self.read, parts)
         return select(condition, then, otherwise)
 
@@ -330,25 +347,58 @@ class ExpressionReader:
         return value
 
     def _comprehension(self, node: Node) -> Expr:
-        """Read `[BODY for NAME in range(N)]` with a small known N item by item."""
-        clauses = [child for child in children_of(node) if child.type == "for_in_clause"]
+        """Read `[BODY for NAME in VALUES if CONDITION]` with few known values, item by item."""
         body = field_of(node, "body")
-        if len(clauses) == 1 and len(children_of(node)) == 2 and body is not None:
-            source = self.read(field_of(clauses[0], "right"))
-            target = field_of(clauses[0], "left")
-            if isinstance(source, Sequence) and target is not None and target.type == "identifier":
-                outer, items = self.scope, []
-                for item in source.items[:_LONGEST_COMPREHENSION]:
-                    self.scope = outer.inner()
-                    self.scope.bind(text_of(target), item)
-                    items.append(self.read(body))
-                self.scope = outer
-                return Sequence(tuple(items), span=span_of(node))
-        return Unknown("a comprehension", span=span_of(node))
+        clauses = [child for child in children_of(node) if body is None or child.id != body.id]
+        items: list[Expr] = []
+        outer = self.scope
+        try:
+            known = body is not None and self._collect(body, clauses, items)
+        finally:
+            self.scope = outer
+        if not known:
+            return Unknown("a comprehension", span=self.span(node))
+        return Sequence(tuple(items), span=self.span(node))
+
+    def _collect(self, body: Node, clauses: list[Node], items: list[Expr]) -> bool:
+        """Add what the clauses of a comprehension let through; tell whether all of it is known."""
+        if not clauses:
+            items.append(self.read(body))
+            return len(items) <= _LONGEST_COMPREHENSION
+        first, rest = clauses[0], clauses[1:]
+        if first.type == "if_clause":
+            condition = self.read(next(iter(children_of(first)), None))
+            if not isinstance(condition, Const):
+                return False
+            return not condition.value or self._collect(body, rest, items)
+        values = self.read(field_of(first, "right"))
+        target = field_of(first, "left")
+        if first.type != "for_in_clause" or target is None or not isinstance(values, Sequence):
+            return False
+        if len(values.items) > _MOST_ITEMS:
+            return False
+        outer = self.scope
+        for value in values.items:
+            self.scope = outer.inner()
+            if not self._take(target, value) or not self._collect(body, rest, items):
+                return False
+        return True
+
+    def _take(self, target: Node, value: Expr) -> bool:
+        """Bind what a comprehension runs over; tell whether it fits the names."""
+        if target.type == "identifier":
+            self.scope.bind(text_of(target), value)
+            return True
+        parts = children_of(target)
+        if not isinstance(value, Sequence) or len(value.items) != len(parts):
+            return False
+        return all(self._take(p, v) for p, v in zip(parts, value.items, strict=True))
 
 
 def _compare(left: Expr, sign: str, right: Expr) -> Expr | None:
     if sign in ("is", "is not"):
+        if right == Const(None) and isinstance(left, _NEVER_NONE):
+            return Const(sign == "is not")
         if isinstance(left, Const) and isinstance(right, Const):
             return Const((left.value is right.value) == (sign == "is"))
         return None

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Path
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
+    from tirx_lens.syntax.imports import Import
 
 LANG_CLASSES: dict[str, ObjectKind] = {
     "MBarrier": ObjectKind.MBARRIER,
@@ -51,6 +48,9 @@ POOL_USERS = frozenset(
 """Kinds whose constructor takes an SMEM pool as its first argument and allocates from it."""
 
 _PACKAGES = ("tvm", "tvm_tirx")
+PACKAGES = tuple((name,) for name in _PACKAGES)
+"""The packages that are TVM's, each as the first part of a module's name."""
+
 _TIRX = ("script.tirx", "tirx.script", "tirx")
 _DEFAULTS = {"T": "T", "Tx": "Tx", "tvm": "tvm"}
 
@@ -101,24 +101,6 @@ def unbound(name: str) -> Path | None:
     return None
 
 
-def imported(statement: Node) -> Iterator[tuple[str, Path]]:
-    """Yield what an import statement binds, as (name, path)."""
-    if statement.type == "import_statement":
-        for item in children_of(statement):
-            if item.type == "aliased_import":
-                name, alias = field_of(item, "name"), field_of(item, "alias")
-                if name is not None and alias is not None:
-                    yield text_of(alias), Path(canonical(text_of(name)))
-            else:
-                first = text_of(item).partition(".")[0]
-                yield first, Path(canonical(first))
-    elif statement.type == "import_from_statement":
-        module_node = field_of(statement, "module_name")
-        module = text_of(module_node) if module_node is not None else ""
-        for item in statement.children_by_field_name("name"):
-            if item.type == "aliased_import":
-                name, alias = field_of(item, "name"), field_of(item, "alias")
-                if name is not None and alias is not None:
-                    yield text_of(alias), Path(canonical(f"{module}.{text_of(name)}"))
-            else:
-                yield text_of(item), Path(canonical(f"{module}.{text_of(item)}"))
+def path_of(imported: Import) -> Path:
+    """Return the canonical path of what an import binds."""
+    return Path(canonical(imported.dotted))

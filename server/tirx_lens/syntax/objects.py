@@ -13,6 +13,8 @@ from tirx_lens.syntax.names import LANG_CLASSES
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
 
+# What their members are called tells them apart.
+_NAMED_BY_MEMBERS = (ObjectKind.PIPELINE, ObjectKind.PIPELINE_STATE)
 _PIPELINE_TAGS = {
     "tma": ObjectKind.TMA_BARRIER,
     "tcgen05": ObjectKind.TCGEN05_BARRIER,
@@ -25,6 +27,7 @@ class ObjectTable:
     """Makes the objects of one kernel and remembers the barriers inside its pipelines."""
 
     _made: int = 0
+    _alike: dict[tuple[str, int], int] = field(default_factory=dict)
     _pipeline_barriers: dict[tuple[int, str], KernelObject] = field(default_factory=dict)
 
     def construct(self, class_name: str, name: str, span: Span, given: Arguments) -> KernelObject:
@@ -60,6 +63,10 @@ class ObjectTable:
         self, kind: ObjectKind, name: str, span: Span, class_name: str, given: Arguments | None
     ) -> KernelObject:
         self._made += 1
+        if kind in _NAMED_BY_MEMBERS:
+            # One line may make several, in a comprehension or a function that is called twice.
+            number = self._alike[name, span.start] = self._alike.get((name, span.start), 0) + 1
+            name = f"{name} #{number}" if number > 1 else name
         return KernelObject(
             serial=self._made,
             kind=kind,

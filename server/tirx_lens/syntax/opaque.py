@@ -18,7 +18,7 @@ from tirx_lens.model.expr import (
     Sequence,
     Variable,
 )
-from tirx_lens.syntax.scope import Function
+from tirx_lens.syntax.scope import Class, Function, Instance, Method, Module
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -77,7 +77,7 @@ def _is_plain_function(function: Function, depth: int) -> bool:
         if isinstance(called, Function) and called.node.id != function.node.id:
             if called.inline or not _is_plain_function(called, depth - 1):
                 return False
-        elif isinstance(called, Path) and is_opaque(called):
+        elif isinstance(called, (Path, Class, Instance, Method, Module)) and is_opaque(called):
             return False
     return True
 

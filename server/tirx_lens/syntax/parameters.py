@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Call, Expr, Path, Ref, Symbol, Variable
 from tirx_lens.model.objects import KernelObject, ObjectKind
-from tirx_lens.syntax.tree import span_of
 
 if TYPE_CHECKING:
     from tirx_lens.syntax.expressions import ExpressionReader
@@ -28,11 +27,11 @@ def kernel_parameter(
         return reader.read(parameter.default) if parameter.default else Symbol(parameter.name)
     if annotation is not None and isinstance(kind, Call) and isinstance(kind.callee, Path):
         made = KernelObject(
-            serial=-annotation.start_byte
+            serial=-reader.span(annotation).start
             - 1,  # apart from those the body makes, which count from 1
             kind=ObjectKind.BUFFER,
             name=parameter.name,
-            span=span_of(annotation),
+            span=reader.span(annotation),
             arguments=kind.arguments,
             keywords=kind.keywords,
         )

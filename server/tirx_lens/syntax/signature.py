@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Unknown
+from tirx_lens.model.expr import Sequence, Unknown
+from tirx_lens.syntax.scope import Table
 from tirx_lens.syntax.tree import children_of, field_of, text_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Parameter:
     default: Node | None = None
     annotation: Node | None = None
     star: bool = False
+    double_star: bool = False
 
 
 def parameters_of(definition: Node) -> Iterator[Parameter]:
@@ -44,8 +46,10 @@ def parameters_of(definition: Node) -> Iterator[Parameter]:
                 name = next(iter(children_of(node)), None)
                 if name is not None and name.type == "identifier":
                     yield Parameter(text_of(name), annotation=field_of(node, "type"))
-            case "list_splat_pattern" | "dictionary_splat_pattern":
+            case "list_splat_pattern":
                 yield Parameter(text_of(node).lstrip("*"), star=True)
+            case "dictionary_splat_pattern":
+                yield Parameter(text_of(node).lstrip("*"), double_star=True)
 
 
 def bind_arguments(
@@ -56,10 +60,16 @@ def bind_arguments(
     position = 0
     for parameter in parameters_of(function.node):
         if parameter.star:
-            scope.bind(parameter.name, Unknown("starred arguments"))
+            rest = Sequence(arguments.positional[position:])
+            scope.bind(parameter.name, rest if arguments.complete else Unknown("starred arguments"))
+            position = len(arguments.positional)  # those that follow are given by keyword
+            continue
+        if parameter.double_star:
+            left = Table(False, by_keyword)
+            scope.bind(parameter.name, left if arguments.complete else Unknown("starred arguments"))
             continue
         if parameter.name in by_keyword:
-            value = by_keyword[parameter.name]
+            value = by_keyword.pop(parameter.name)
         elif position < len(arguments.positional):
             value = arguments.positional[position]
         elif parameter.default is not None and arguments.complete:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.arguments import calls_of
 from tirx_lens.syntax.host import HostReader
+from tirx_lens.syntax.imports import STATEMENTS
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.reparse import Reparser, is_of_module
 from tirx_lens.syntax.tree import children_of, field_of, text_of
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
+    from tirx_lens.syntax.library import Library
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
+_ANYTHING = b"*"  # what an import of everything may bind
 _MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
 
 
@@ -91,13 +94,17 @@ class Version:
         return any(root.has_error for root in self.roots)
 
     def kernels(
-        self, unwanted: Container[int], given: Given | None = None
+        self,
+        unwanted: Container[int],
+        given: Given | None = None,
+        library: Library | None = None,
     ) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
 
         What stands between the kernels is read in any case.
         """
-        return HostReader(self.roots, self.data, unwanted, given).read()
+        reader = HostReader(self.roots, self.data, unwanted, given=given, library=library)
+        return reader.read()
 
 
 class VersionReader:
@@ -155,6 +162,8 @@ def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
     if node.type in _DEFINITIONS:
         name = field_of(node, "name")
         return frozenset((name.text or b"",)) if name is not None else frozenset()
+    if node.type in STATEMENTS and any(c.type == "wildcard_import" for c in node.children):
+        return words | {_ANYTHING}
     if node.type != "expression_statement" or node.has_error:
         return words
     targets = []
@@ -226,7 +235,7 @@ class _Dependencies:
     def _needed(self, words: set[bytes], below: int) -> list[int]:
         """Return the statements above one that bind what it names, or what those name in turn."""
         needed: set[int] = set()
-        asked = words & self._binding.keys()
+        asked = (words | {_ANYTHING}) & self._binding.keys()
         pending = list(asked)
         while pending and self._steps <= _MOST_STEPS:
             for index in self._binding[pending.pop()]:

@@ -129,7 +129,6 @@ class _Walker:
         self._guards: list[Guard] = []
         self._loops: list[Loop] = []
         self._returned = 0
-        self._inline_depth = 0
 
     def block(self, block: Block, coming: Participants) -> Participants:
         """Walk a block and return who reaches its end."""
@@ -144,10 +143,8 @@ class _Walker:
                     current = self._loop(statement, current)
                 case Exit():
                     return self._exit(statement, current)
-                case Inlined():
-                    self._inline_depth += 1
-                    self.block(statement.body, current)
-                    self._inline_depth -= 1
+                case Inlined():  # `return` there leaves the kernel, as TVM has it
+                    current = self.block(statement.body, current)
                 case Block():
                     current = self.block(statement, current)
         return current
@@ -207,7 +204,7 @@ class _Walker:
         return not isinstance(control, Apply)
 
     def _exit(self, statement: Exit, current: Participants) -> Participants:
-        leaves_kernel = statement.kind is ExitKind.RETURN and not self._inline_depth
+        leaves_kernel = statement.kind is ExitKind.RETURN
         if leaves_kernel and not current.conditional:  # else all leave together, or nobody does
             self._returned |= current.possible
         return Participants(0, 0, Pick.ALL, current.conditional)

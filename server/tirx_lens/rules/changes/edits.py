@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Edit
+from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.queries import statement_span
 from tirx_lens.model.span import Span
 
@@ -19,8 +20,10 @@ _STEPS = ("    ", "\t", "  ", "        ")
 def whole_lines(source: SourceText, span: Span) -> Span | None:
     """Return the lines of a statement, line end included; None when it shares them with another.
 
-    A comment after the statement goes with it.
+    A comment after the statement goes with it. Of a statement in another text: None.
     """
+    if is_elsewhere(span):
+        return None
     first, last = source.line_of(span.start), source.line_of(max(span.start, span.end - 1))
     start = source.line_starts[first]
     starts = source.line_starts

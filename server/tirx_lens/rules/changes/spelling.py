@@ -33,7 +33,7 @@ def is_older(view: KernelView) -> bool:
     """Tell whether a kernel is written for TVM 0.26 or older."""
     if view.tvm_version is not None:
         return view.tvm_version.is_before(TvmVersion.V0_27)
-    return _OLDER.search(view.source.slice(view.kernel.span)) is not None
+    return any(map(_OLDER.search, view.texts))
 
 
 def _first_group(source: SourceText, pattern: re.Pattern[str]) -> str | None:

@@ -100,18 +100,18 @@ def handoffs(view: KernelView) -> Handoffs:
 def _handoffs(view: KernelView) -> Handoffs:
     program = placed(view.kernel.body)
     found: dict[KernelObject, Handoff] = {}
-    pipelines: dict[int, Placed] = {}
+    pipelines: dict[tuple[str, int], Placed] = {}
     for place in program:
         operation = place.operation
         made = operation.created
         if made is not None and made.kind is ObjectKind.PIPELINE:
-            pipelines[made.span.start] = place
+            pipelines[made.name, made.span.start] = place
         if made is not None and made.kind in BARRIERS:
             found.setdefault(made, Handoff(made, made=place))
         for barrier in _barriers_of(operation):
             handoff = found.setdefault(barrier, Handoff(barrier))
             if handoff.made is None and not barrier.class_name:
-                handoff.made = pipelines.get(barrier.span.start)
+                handoff.made = pipelines.get((barrier.name.rpartition(".")[0], barrier.span.start))
                 handoff.pipeline = handoff.made.operation.created if handoff.made else None
             _note(handoff, place)
     _note_whole_pipelines(program, found)

@@ -163,6 +163,5 @@ def _is_now(place: Span, reached: Reached, walk: Walk, source: SourceText) -> bo
     """Tell whether a position is read when the operation is executed: a `T.meta_var` is."""
     if reached.operation.span.contains(place):
         return True
-    start = source.data.rfind(b"\n", 0, place.start) + 1
     above = not walk.loop.span.contains(place)
-    return above and b"meta_var" in source.data[start : place.start]
+    return above and "meta_var" in source.line_before(place.start)

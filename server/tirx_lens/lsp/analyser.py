@@ -1,0 +1,56 @@
+"""The analyser of one document: made with its first version, fed with what the editor has open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.uris import to_fs_path
+
+from tirx_lens.lsp.documents import uri_of
+
+if TYPE_CHECKING:
+    from tirx_lens.analysis import Analysis, Selection
+    from tirx_lens.incremental import Analyser
+    from tirx_lens.lsp.server import LensServer
+    from tirx_lens.model.given import Given
+    from tirx_lens.model.source import SourceText
+    from tirx_lens.syntax.library import Library
+
+
+class LazyAnalyser:
+    """The analyser of one document; the parser and the rules are loaded with its first version.
+
+    Called on a thread of the background, one call at a time.
+    """
+
+    def __init__(self, server: LensServer, uri: str) -> None:
+        self._server = server
+        self._path = to_fs_path(uri) if uri.startswith("file:") else None
+        self._analyser: Analyser | None = None
+
+    def __call__(self, source: SourceText, selection: Selection, given: Given) -> Analysis:
+        """Analyse the next version of the document."""
+        if self._analyser is None:
+            from tirx_lens.incremental import Analyser
+
+            self._analyser = Analyser(self._library())
+        return self._analyser.analyse(source, selection, given)
+
+    def _library(self) -> Library | None:
+        """Return the modules that the document can import; None when it is no file."""
+        from tirx_lens.syntax.read import open_library
+        from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
+
+        if self._path is None:
+            return None
+        entry = absolute(Path(self._path))
+        uris = (folder.uri for folder in self._server.workspace.folders.values())
+        folders = [Path(path) for uri in uris if (path := to_fs_path(uri))]
+        return open_library(
+            WorkspaceModules(entry, SourceCache(), folders, self._open_text), str(entry)
+        )
+
+    def _open_text(self, path: Path) -> SourceText | None:
+        document = self._server.documents.get(uri_of(str(path)))
+        return document.source if document is not None else None
