@@ -94,6 +94,17 @@ def test_a_good_build_takes_it_away(make):
     assert workspace.published() == []
 
 
+@pytest.mark.parametrize(
+    ("comment", "settings"),
+    [("  # tirx-lens: ignore[TX506]", {}), ("  # here", {"ignore": ["TX506"]})],
+)
+def test_comments_and_settings_silence_what_builds_say(make, comment, settings):
+    workspace = make(**settings)
+    workspace.write(WRONG.replace("  # here", comment))
+    assert workspace.build()["kind"] == "failed"
+    assert workspace.published() == []
+
+
 def test_what_is_wrong_in_the_cuda_is_said_on_both_sides(make):
     workspace = make()
     workspace.write(DIVERGENT)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.rules.pages import page, pages
-from tirx_lens.rules.registry import RULES, rule_by_code
+from tirx_lens.rules.registry import ALL, rule_by_code
 
 if TYPE_CHECKING:
     import argparse
@@ -31,12 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
             (arguments.write / name).write_text(text, encoding="utf-8")
         return DONE
     if arguments.code is None:
-        for rule in RULES:
+        for rule in ALL:
             print(f"{rule.code}  {rule.name:28}  {rule.summary()}")
         return DONE
     wanted = rule_by_code(arguments.code)
     if wanted is None:
-        known = ", ".join(rule.code for rule in RULES)
+        known = ", ".join(rule.code for rule in ALL)
         print(f"tirx-lens: no rule {arguments.code}; there are {known}", file=sys.stderr)
         return FAILED
     print(page(wanted), end="")

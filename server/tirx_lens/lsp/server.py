@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.lsp.cuda import CompilerFactory
+    from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
@@ -235,13 +236,28 @@ class LensServer(LanguageServer):
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
         document, findings = analysed.document, analysed.findings
-        built = self.reports.on(document.uri, document.source, findings)
+        built = self._built(document, findings)
         shown = self._shown.get(document.uri)
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
         self._shown[document.uri] = len(findings) + len(built)
         self.text_document_publish_diagnostics(
             publication(document, findings, self.documents.encoding, built)
+        )
+
+    def _built(self, document: Document, shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Return what builds said of a document, as far as its rules and comments let it."""
+        said = self.reports.on(document.uri, document.source, shown)
+        if not said:
+            return ()
+        from tirx_lens.syntax.suppressions import read_suppressions
+
+        admits = self.projects.options(document.uri).selection.admits
+        comments = read_suppressions(document.source)
+        return tuple(
+            finding
+            for finding in said
+            if admits(finding.code) and not tuple(comments.of(finding, document.source))
         )
 
     async def _end_with(self, process_id: int) -> None:

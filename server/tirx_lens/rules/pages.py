@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirx_lens.rules.registry import RULES
+from tirx_lens.rules.registry import ALL
 
 if TYPE_CHECKING:
-    from tirx_lens.rules.rule import Rule
+    from tirx_lens.rules.rule import Page
 
 _LEVELS = """\
 | level | means |
@@ -19,12 +19,12 @@ _LEVELS = """\
 """
 
 
-def file_name(rule: type[Rule]) -> str:
+def file_name(rule: type[Page]) -> str:
     """Return the name of a rule's page."""
     return f"{rule.code}-{rule.name}.md"
 
 
-def page(rule: type[Rule]) -> str:
+def page(rule: type[Page]) -> str:
     """Return a rule's page."""
     heading, _, rest = rule.documentation().partition("\n")
     facts = f"Level: {rule.levels}."
@@ -36,7 +36,7 @@ def page(rule: type[Rule]) -> str:
 def index() -> str:
     """Return the page that lists the rules and says what the levels mean."""
     rows = "\n".join(
-        f"| [{rule.code}]({file_name(rule)}) | {rule.name} | {rule.summary()} |" for rule in RULES
+        f"| [{rule.code}]({file_name(rule)}) | {rule.name} | {rule.summary()} |" for rule in ALL
     )
     return (
         "# Rules\n\n"
@@ -50,4 +50,4 @@ def index() -> str:
 
 def pages() -> dict[str, str]:
     """Return every page by its file name."""
-    return {"README.md": index(), **{file_name(rule): page(rule) for rule in RULES}}
+    return {"README.md": index(), **{file_name(rule): page(rule) for rule in ALL}}

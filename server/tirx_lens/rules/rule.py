@@ -118,8 +118,8 @@ class KernelView:
         return line_mark(span.start)
 
 
-class Rule(ABC):
-    """One rule.
+class Page:
+    """What is written about a rule.
 
     The docstring of a subclass is its documentation: a first line that says what is wrong, then
     sections `What it does`, `Why it is bad`, `Example`, `Use instead`, `When not to`, `References`.
@@ -129,6 +129,21 @@ class Rule(ABC):
     name: ClassVar[str]
     levels: ClassVar[str]
     fix_title: ClassVar[str | None] = None
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Return the rule's page, as Markdown without its heading."""
+        return inspect.cleandoc(cls.__doc__ or "")
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the page."""
+        return cls.documentation().partition("\n")[0]
+
+
+class Rule(Page, ABC):
+    """One rule that is asked of kernels; its page is its docstring."""
+
     VALID: ClassVar[Sequence[str]]
     INVALID: ClassVar[Sequence[Invalid]]
 
@@ -143,16 +158,6 @@ class Rule(ABC):
         error: one mistake upsets many counts, and the rule that reads its statement says it best.
         """
         yield from ()
-
-    @classmethod
-    def documentation(cls) -> str:
-        """Return the rule's page, as Markdown without its heading."""
-        return inspect.cleandoc(cls.__doc__ or "")
-
-    @classmethod
-    def summary(cls) -> str:
-        """Return the first line of the page."""
-        return cls.documentation().partition("\n")[0]
 
     def finding(
         self,
