@@ -161,6 +161,13 @@ export interface Choose {
   readonly builders: readonly string[];
 }
 
+/** A registered kernel has several configurations, and none was named. */
+export interface ChooseConfig {
+  readonly kind: "chooseConfig";
+  readonly builder: string;
+  readonly configs: readonly string[];
+}
+
 export interface Failed {
   readonly kind: "failed";
   readonly message: string;
@@ -171,7 +178,7 @@ export interface Failed {
   readonly column?: number;
 }
 
-export type CudaResult = Cuda | NeedArguments | Choose | Failed;
+export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | Failed;
 
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");

@@ -133,6 +133,34 @@ def test_a_configuration_that_is_no_label(make):
     assert "config must be a string" in make().show(OTHER, config=7)["message"]
 
 
+REGISTERED = """\
+from tvm.script import tirx as T
+
+KERNEL_META = {"name": "copy"}
+CONFIGS = [{"label": "small", "N": 64}, {"label": "large", "N": 4096}]
+
+
+def get_kernel(N):
+    @T.prim_func
+    def kernel(a: T.Buffer((N,), "float16")):
+        a[0] = 1.0
+    return kernel
+"""
+
+
+def test_a_configuration_of_a_registered_kernel_is_chosen(make):
+    workspace = make()
+    assert workspace.show(REGISTERED) == {
+        "kind": "chooseConfig",
+        "builder": "get_kernel",
+        "configs": ["small", "large"],
+    }
+    reply = workspace.show(REGISTERED, config="large")
+    assert reply["kind"] == "cuda"
+    only = REGISTERED.replace(', {"label": "large", "N": 4096}', "")
+    assert workspace.show(only)["kind"] == "cuda"  # of one there is nothing to choose
+
+
 def test_what_nothing_gives_is_asked_for(make):
     reply = make().show(ONE)
     assert reply == {

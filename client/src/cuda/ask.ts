@@ -1,6 +1,6 @@
 /** What the user is asked before a build: which builder, and its arguments. */
 import * as vscode from "vscode";
-import type { Arguments, NeedArguments } from "../protocol";
+import type { Arguments, ChooseConfig, NeedArguments } from "../protocol";
 import { firstGap, parseArguments, proposeArguments } from "./arguments";
 
 /** Ask which builder of a file to build; undefined where the user turned away. */
@@ -8,6 +8,14 @@ export function askBuilder(builders: readonly string[]): Thenable<string | undef
   return vscode.window.showQuickPick([...builders], {
     title: "Show Generated CUDA",
     placeHolder: "Which kernel builder?",
+  });
+}
+
+/** Ask which configuration of a registered kernel to build; undefined where the user turned away. */
+export function askConfig({ builder, configs }: ChooseConfig): Thenable<string | undefined> {
+  return vscode.window.showQuickPick([...configs], {
+    title: `Configuration of ${builder}`,
+    placeHolder: "Which of the file's CONFIGS?",
   });
 }
 

@@ -6,7 +6,7 @@ import { WorkDoneProgress } from "vscode-languageclient/node";
 import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { command, notify, openMachineSettings, show, type Button } from "../ui/notify";
-import { askArguments, askBuilder } from "./ask";
+import { askArguments, askBuilder, askConfig } from "./ask";
 import type { Architecture } from "./architecture";
 import { previousUri, viewUri, type View, type Views } from "./views";
 
@@ -59,6 +59,14 @@ export class CudaGenerator implements vscode.Disposable {
           params = { ...params, builder };
           break;
         }
+        case "chooseConfig": {
+          const config = await askConfig(result);
+          if (config === undefined) {
+            return;
+          }
+          params = { ...params, builder: result.builder, config };
+          break;
+        }
         case "needArguments": {
           const given = await askArguments(result, source, this.memory);
           if (given === undefined) {
@@ -88,6 +96,7 @@ export class CudaGenerator implements vscode.Disposable {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
       ...(view.given === undefined ? {} : { answers: view.given }),
+      ...(view.cuda.config === null ? {} : { config: view.cuda.config }),
       machineCode: this.views.showsMachineCode(view),
     };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
@@ -124,7 +133,9 @@ export class CudaGenerator implements vscode.Disposable {
         ? result.message
         : result.kind === "choose"
           ? `${view.builder} is no longer in the file.`
-          : `${view.builder} needs arguments that nothing gives.`;
+          : result.kind === "chooseConfig"
+            ? `${view.builder} has other configurations now.`
+            : `${view.builder} needs arguments that nothing gives.`;
     const first = view.stale === undefined;
     this.views.put({ ...view, stale: reason });
     const message = `${sentence(reason)} The CUDA shown is that of the last good build.`;
@@ -181,6 +192,7 @@ export class CudaGenerator implements vscode.Disposable {
       textDocument: { uri: view.source.toString() },
       builder: view.builder,
       ...(view.given === undefined ? {} : { answers: view.given }),
+      ...(view.cuda.config === null ? {} : { config: view.cuda.config }),
       machineCode: true,
     };
     const result = await this.#buildWithProgress(path.posix.basename(view.source.path), params);

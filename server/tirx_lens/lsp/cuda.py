@@ -11,6 +11,7 @@ from pygls.uris import to_fs_path
 
 from tirx_lens.lsp.messages import (
     Choose,
+    ChooseConfig,
     Cuda,
     CudaParams,
     CudaReply,
@@ -93,6 +94,8 @@ class CudaService:
         if isinstance(chosen, (Choose, Failed)):
             return chosen
         arguments = arguments_for(chosen, asked)
+        if asked.config is None and len(chosen.configs) > 1:
+            return ChooseConfig(chosen.name, chosen.configs)
         if chosen.missing(arguments):
             return needed(chosen)
         request = await self._server.background.run(
@@ -120,7 +123,9 @@ class CudaService:
             if self._server.documents.get(document.uri) is not document:
                 return  # there is a newer text, and it will be built when it is saved
             # One that lacks arguments is not built: nobody is there to be asked for them.
-            await self._build(document, Path(path), CudaParams(document.uri, builder=builder.name))
+            config = next(iter(builder.configs), None)
+            asked = CudaParams(document.uri, builder=builder.name, config=config)
+            await self._build(document, Path(path), asked)
 
     def _choose(self, document: Document, asked: CudaParams) -> Builder | Choose | Failed:
         chosen = choose_builder(document, asked)

@@ -189,6 +189,18 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
+class ChooseConfig:
+    """A registered kernel has several configurations, and none was named."""
+
+    builder: str
+    configs: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        return {"kind": "chooseConfig", "builder": self.builder, "configs": list(self.configs)}
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """There is no CUDA. `line` and `column` are zero-based, in the client's units."""
 
@@ -205,7 +217,7 @@ class Failed:
         return reply | {name: value for name, value in place.items() if value is not None}
 
 
-CudaReply = Cuda | NeedArguments | Choose | Failed
+CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | Failed
 
 
 class State(Enum):
