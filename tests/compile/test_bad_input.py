@@ -305,3 +305,35 @@ def running() -> Iterator[str]:
         state, _, command = line.strip().partition(" ")
         if not state.startswith("Z"):
             yield command
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("raise RuntimeError('Found no NVIDIA driver')", "RuntimeError: Found no NVIDIA driver"),
+        ("import sys; sys.exit(3)", "exit(3)"),
+        ("import module_that_nobody_has", "'module_that_nobody_has'"),
+    ],
+)
+async def test_what_stands_above_a_statement_that_fails_is_built(
+    compiler: Compiler, tmp_path: Path, statement: str, said: str
+) -> None:
+    text = kernel() + f"\n\n{statement}\n\n\ndef below():\n    return 1\n"
+    result = await compiler.build(request(text, tmp_path / "k.py", builder="build"))
+    assert [made.name for made in result.kernels] == ["copy"]
+    (warning,) = result.diagnostics
+    assert (warning.severity, warning.stage) == (Severity.WARNING, Stage.IMPORT)
+    assert said in warning.message
+    assert warning.message.endswith("what is defined above that line was used")
+    assert warning.line == text.split("\n").index(statement) + 1
+    check_readable(warning)
+
+
+async def test_what_stands_below_a_statement_that_fails_is_not_there(
+    compiler: Compiler, tmp_path: Path
+) -> None:
+    text = "raise RuntimeError('too early')\n\n\n" + kernel()
+    result = await compiler.build(request(text, tmp_path / "k.py", builder="build"))
+    assert not result.kernels
+    (error,) = result.diagnostics
+    assert (error.severity, error.stage, error.line) == (Severity.ERROR, Stage.IMPORT, 1)

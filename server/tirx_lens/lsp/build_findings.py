@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 _NAMES = {"TX506": "build-error", "TX502": "unsupported-dispatch", "TX503": "scope-mismatch"}
 
 
-def error_findings(
+_SEVERITIES = {
+    Severity.ERROR: model.Severity.ERROR,
+    Severity.WARNING: model.Severity.WARNING,
+}
+
+
+def said_findings(
     diagnostics: Iterable[BuildDiagnostic], path: Path, source: SourceText
 ) -> tuple[Finding, ...]:
-    """Return the errors of a build that have a place in a document, there or at a call in it."""
+    """Return what a build says that has a place in a document, there or at a call in it."""
     findings = []
     for error in diagnostics:
-        if error.severity is not Severity.ERROR:
+        if error.severity not in _SEVERITIES:
             continue
         place = _place_of(error, path)
         if place is None:
@@ -45,7 +51,7 @@ def error_findings(
             model.Finding(
                 code,
                 _NAMES[code],
-                model.Severity.ERROR,
+                _SEVERITIES[error.severity],
                 error.message,
                 _line_span(source, line, column),
                 related=related,

@@ -198,20 +198,23 @@ class CudaService:
     ) -> CudaReply:
         from tirx_lens.compile.result import Severity
         from tirx_lens.cuda.view import view_of
-        from tirx_lens.lsp.build_findings import error_findings, findings_of
+        from tirx_lens.lsp.build_findings import findings_of, said_findings
         from tirx_lens.lsp.built import Report
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
         source = document.source
         if errors or not result.kernels:
-            findings = error_findings(errors, path, source)
+            findings = said_findings(errors, path, source)
             self._server.take_report(document.uri, builder.name, Report(source, findings))
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
             return reply
         view = await self._server.background.run(lambda: view_of(result.kernels))
         findings = await self._server.background.run(
-            lambda: findings_of(result.kernels, view, path, source)
+            lambda: (
+                *said_findings(result.diagnostics, path, source),
+                *findings_of(result.kernels, view, path, source),
+            )
         )
         self._server.take_report(document.uri, builder.name, Report(source, findings))
         uris = {str(path): document.uri}
@@ -298,8 +301,6 @@ def shown(
     uris: Mapping[str, str],
 ) -> Cuda:
     """Make the reply of the kernels that a builder gave: nearly always one."""
-    from tirx_lens.compile.result import Severity
-
     kernels = result.kernels
     first = kernels[0]
     written = {name: _written(value) for name, value in first.args.items()}
@@ -314,7 +315,7 @@ def shown(
         tvm_version=first.tvm_version,
         target=first.target,
         config=first.config,
-        notes=tuple(item.message for item in result.diagnostics if item.severity is Severity.NOTE),
+        notes=tuple(item.message for item in result.diagnostics),
         uris=uris,
     )
 

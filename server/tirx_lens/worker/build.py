@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .builder import find_kernels
@@ -42,18 +43,19 @@ def _build(
     entry = short_name(request.entry)
     progress(f"importing {entry}")
     try:
-        module = import_entry(tree, request.entry, request.search_paths)
+        imported = import_entry(tree, request.entry, request.search_paths)
     except BaseException as error:
         return _failed(diagnose(error, Stage.IMPORT, f"Importing {entry}", tree))
+    stopped = _stopped(imported.stopped, entry, tree)
     progress(f"building {request.builder or request.kernel or entry}")
     try:
-        kernels = find_kernels(module, request, tree)
+        kernels = find_kernels(imported.module, request, tree)
     except BuildError as failure:
-        return _failed(failure.diagnostic)
+        return _failed(stopped or failure.diagnostic)
     except BaseException as error:
-        return _failed(diagnose(error, Stage.BUILDER, f"Reading {entry}", tree))
+        return _failed(stopped or diagnose(error, Stage.BUILDER, f"Reading {entry}", tree))
     results: list[KernelResult] = []
-    diagnostics: list[BuildDiagnostic] = []
+    diagnostics: list[BuildDiagnostic] = [_survived(stopped)] if stopped is not None else []
     for kernel in kernels:
         progress(f"compiling {kernel.name}")
         try:
@@ -61,6 +63,16 @@ def _build(
         except BuildError as failure:
             diagnostics.append(failure.diagnostic)
     return BuildResult(tuple(results), (*diagnostics, *mapper.notes))
+
+
+def _stopped(error: BaseException | None, entry: str, tree: SourceTree) -> BuildDiagnostic | None:
+    return None if error is None else diagnose(error, Stage.IMPORT, f"Importing {entry}", tree)
+
+
+def _survived(stopped: BuildDiagnostic) -> BuildDiagnostic:
+    """Say what stopped a module whose kernel was built all the same."""
+    used = f"{stopped.message}: what is defined above that line was used"
+    return replace(stopped, severity=Severity.WARNING, message=used)
 
 
 def _failed(diagnostic: BuildDiagnostic) -> BuildResult:

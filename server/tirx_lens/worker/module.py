@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,18 @@ if TYPE_CHECKING:
     from .sources import SourceTree
 
 
-def import_entry(tree: SourceTree, entry: str, search_paths: tuple[str, ...]) -> ModuleType:
-    """Import the file `entry` of the tree, with its siblings importable. Raises what it raises.
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A module, and what stopped it on the way: what is defined above that place is there."""
+
+    module: ModuleType
+    stopped: BaseException | None = None
+
+
+def import_entry(tree: SourceTree, entry: str, search_paths: tuple[str, ...]) -> Imported:
+    """Import the file `entry` of the tree, with its siblings importable.
+
+    Raises where nothing of the file has run; what its own code raises is in the result.
 
     The module stands in `sys.modules` before its code runs, under its real name and never as
     `__main__`: TVM's parser looks its source up there.
@@ -32,14 +43,19 @@ def import_entry(tree: SourceTree, entry: str, search_paths: tuple[str, ...]) ->
     if package:
         importlib.import_module(package)
         if name in sys.modules:  # the package's own __init__ imported it
-            return sys.modules[name]
+            return Imported(sys.modules[name])
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{entry} is not a Python file", name=name, path=entry)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return sys.modules[name]
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError:
+        raise
+    except BaseException as error:
+        return Imported(module, error)
+    return Imported(sys.modules[name])
 
 
 def _package_of(path: Path) -> tuple[str, str]:
