@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
+from kernel_texts import kernel, request
 
 from tirx_lens.compile import cache_folder
 from tirx_lens.compile.cache import ResultCache
 from tirx_lens.compile.cache_folder import CacheFolder
+from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, KernelResult, Severity, Stage
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tirx_lens.compile.service import Compiler
+from tirx_lens.worker.messages import LoadedFile
 
 KEY = "0" * 64
 
@@ -86,3 +88,34 @@ def test_a_failed_build_is_not_kept_for_the_next_session(tmp_path: Path) -> None
     cache.put(KEY, failed)
     assert cache.get(KEY) == failed
     assert not list(tmp_path.iterdir())
+
+
+def test_a_result_goes_with_the_files_it_ran(tmp_path: Path) -> None:
+    module = tmp_path / "installed.py"
+    module.write_text("BLOCK = 64\n")
+    seen = LoadedFile.of(str(module))
+    assert seen is not None
+    made = BuildResult(kernels=result().kernels, loaded=(seen,))
+    cache = ResultCache(CacheFolder(tmp_path / "cache"))
+    cache.put(KEY, made)
+    assert cache.get(KEY) == made
+    module.write_text("BLOCK = 128 \n")
+    assert cache.get(KEY) is None
+    assert cache.remembered(KEY) is None
+    assert ResultCache(CacheFolder(tmp_path / "cache")).get(KEY) is None
+
+
+@pytest.mark.tvm
+async def test_a_build_says_what_it_ran_beyond_its_sources(tmp_path: Path, monkeypatch) -> None:
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    (installed / "blocks_of_mine.py").write_text("BLOCK = 64\n")
+    monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
+    compiler = Compiler(LocalLauncher(sys.executable))
+    text = "import json, blocks_of_mine\n" + kernel()
+    try:
+        built = await compiler.build(request(text, tmp_path / "work" / "k.py", builder="build"))
+    finally:
+        await compiler.close()
+    assert built.kernels, built.diagnostics
+    assert [Path(file.path).name for file in built.loaded] == ["blocks_of_mine.py"]

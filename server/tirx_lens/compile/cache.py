@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from tirx_lens.worker.codec import encode
-from tirx_lens.worker.messages import Stage
+from tirx_lens.worker.messages import LoadedFile, Stage
 
 if TYPE_CHECKING:
     from tirx_lens.compile.cache_folder import CacheFolder
@@ -22,7 +22,7 @@ _PASSING = frozenset({Stage.ENVIRONMENT, Stage.LIMIT, Stage.WORKER})
 
 
 class ResultCache:
-    """The most recently used results; with a folder, those of earlier sessions too.
+    """The most recently used results; with a folder, for builds on this machine, earlier ones too.
 
     Reading and writing the folder may wait for the disk: both methods belong off an event loop.
     """
@@ -33,10 +33,16 @@ class ResultCache:
         self._results: OrderedDict[str, BuildResult] = OrderedDict()
 
     def remembered(self, key: str) -> BuildResult | None:
-        """Return the result under a key of `key_of` if it is in memory; waits for nothing."""
+        """Return the result under a key of `key_of` if it is in memory."""
         if key in self._results:
             self._results.move_to_end(key)
-        return self._results.get(key)
+        found = self._results.get(key)
+        return found if found is not None and self._still_holds(found) else None
+
+    def _still_holds(self, result: BuildResult) -> bool:
+        """Tell whether the files beyond its sources are as they were, on this machine."""
+        ours = self._folder is not None  # elsewhere, the files of a host are not here to look at
+        return not ours or all(LoadedFile.of(file.path) == file for file in result.loaded)
 
     def get(self, key: str) -> BuildResult | None:
         """Return the result under a key of `key_of`, if it is still here."""
@@ -45,7 +51,7 @@ class ResultCache:
             found = self._folder.get(key)
             if found is not None:
                 self._remember(key, found)
-        return found
+        return found if found is not None and self._still_holds(found) else None
 
     def put(self, key: str, result: BuildResult) -> None:
         """Keep a result, unless another run of the same build could give another one.

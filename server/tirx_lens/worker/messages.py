@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - `codec` reads the annotations
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 Scalar = int | float | str | bool | None
 """What a builder's argument may be."""
@@ -216,18 +217,41 @@ class KernelResult:
     map: tuple[MapEntry, ...] = ()
     launch: Launch | None = None
     resources: Resources = Resources()
-    machine: MachineCode | None = None
     config: str | None = None
     """The label of the configuration that a registered kernel was built in."""
+    machine: MachineCode | None = None
+    """What a CUDA compiler made of it, where that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """A file beyond the sources that a build has run, as it was: its size and its time."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, path: str) -> LoadedFile | None:
+        """Look at a file; None where there is none."""
+        try:
+            status = Path(path).stat()
+        except OSError:
+            return None
+        return cls(path, status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a build gave. `output` is the end of what the user's code printed meanwhile."""
+    """What a build gave. `output` is the end of what the user's code printed meanwhile.
+
+    `loaded` are the files beyond its sources that it ran: another result may come when they change.
+    """
 
     kernels: tuple[KernelResult, ...] = ()
     diagnostics: tuple[BuildDiagnostic, ...] = ()
     output: str = ""
+    loaded: tuple[LoadedFile, ...] = ()
 
     @property
     def failed(self) -> bool:

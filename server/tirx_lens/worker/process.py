@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,7 +191,7 @@ class BuildProcess:
             result = BuildResult(diagnostics=(self._explain(status, tree),))
         output = bytes(self._output[-OUTPUT_KEPT:]).decode("utf-8", "replace")
         self.discard()
-        return BuildResult(result.kernels, result.diagnostics, tree.translate(output))
+        return replace(result, output=tree.translate(output))
 
     def discard(self) -> None:
         """Remove the private directory."""
