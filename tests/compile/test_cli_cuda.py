@@ -42,7 +42,7 @@ def test_json_of_all_builders(workspace: Path, capsys: pytest.CaptureFixture[str
     first, second = printed["kernels"]
     assert first.keys() == {
         *("name", "builder", "args", "cuda", "map", "launch", "resources"),
-        *("tvm_version", "target", "config"),
+        *("tvm_version", "target", "config", "machine"),
     }
     assert (first["name"], first["builder"]) == ("copy", "build")
     assert (first["args"], second["args"]) == ({"N": 256, "M": 3}, {"N": 512, "M": 3})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Echo:
     """A compiler that runs nothing: each kernel is what was asked for."""
 
-    def __init__(self, launcher: object) -> None:
+    def __init__(self, launcher: object, **options: object) -> None:
         del launcher
 
     async def build(self, request: BuildRequest) -> BuildResult:

@@ -121,7 +121,7 @@ def test_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("k.py").write_text(REGISTERED)
-    options = ["--config", "two", "--output-format", "json"]
+    options = ["--label", "two", "--output-format", "json"]
     assert main(["cuda", "k.py:get_kernel", *options]) == 0
     (made,) = json.loads(capsys.readouterr().out)["kernels"]
     assert made["config"] == "two"
