@@ -46,8 +46,9 @@ export class CudaLanguage
       return [];
     }
     const { preambleLine, outline } = view.cuda;
+    // Folded when the document is opened, as `editor.foldingImportsByDefault` has it for CUDA.
     const preamble =
-      preambleLine > 1 ? [new vscode.FoldingRange(0, preambleLine - 1, vscode.FoldingRangeKind.Region)] : [];
+      preambleLine > 1 ? [new vscode.FoldingRange(0, preambleLine - 1, vscode.FoldingRangeKind.Imports)] : [];
     return [...preamble, ...outline.flatMap(folds)];
   }
 

@@ -185,20 +185,8 @@ async function open(view: View, viewColumn: vscode.ViewColumn, toKernel: boolean
   if (toKernel) {
     const start = new vscode.Position(view.cuda.preambleLine, 0);
     editor.selection = new vscode.Selection(start, start);
-    await foldPreamble(editor, viewColumn);
     editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
   }
-}
-
-/** Fold the helpers away. The command works on the editor with the focus, so it goes there and back. */
-async function foldPreamble(editor: vscode.TextEditor, viewColumn: vscode.ViewColumn): Promise<void> {
-  const before = vscode.window.activeTextEditor;
-  if (editor.selection.active.line < 2 || before === undefined || before === editor) {
-    return;
-  }
-  await vscode.window.showTextDocument(editor.document, { viewColumn, preview: false });
-  await vscode.commands.executeCommand("editor.fold", { selectionLines: [0], levels: 1 });
-  await vscode.window.showTextDocument(before.document, before.viewColumn);
 }
 
 function tabOf(uri: vscode.Uri): vscode.Tab | undefined {

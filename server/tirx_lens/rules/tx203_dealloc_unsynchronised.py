@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
@@ -12,7 +14,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import branch_spans, meets, position_of
+from tirx_lens.rules.facts.course import branch_spans, position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
 from tirx_lens.rules.related import guards_and_calls
@@ -263,7 +265,7 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
             continue
         start = max(_start_of_role(view, position, access, mine), own_last)
         after = (before[i] for i in barriers[bisect_right(barriers, start) :])
-        signalled = _signalled_after(reach, access)
+        signalled = _signalled_after(view, access)
         if not any(_orders(reached, signalled) for reached in after):
             return access
     return None
@@ -292,29 +294,44 @@ def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
     return waits and (operation.receiver is None or operation.receiver in signalled)
 
 
-def _signalled_after(reach: ReachMap, access: Reached) -> frozenset[KernelObject]:
+@dataclass(slots=True)
+class _Signals:
+    """Who arrives at each barrier, and who waits for it: unions of threads that may."""
+
+    arriving: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
+    waiting: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
+
+
+def _signals(view: KernelView) -> _Signals:
+    found = _Signals()
+    for reached in view.reach.reached if view.reach is not None else ():
+        barrier, who = reached.operation.receiver, reached.participants.possible
+        if barrier is not None and reached.operation.op in _ARRIVALS:
+            found.arriving[barrier] |= who
+        elif barrier is not None and reached.operation.op is Op.BARRIER_WAIT:
+            found.waiting[barrier] |= who
+    return found
+
+
+def _signalled_after(view: KernelView, access: Reached) -> frozenset[KernelObject]:
     """Return the barriers on which some thread arrives after an access, or after a wait for one.
 
     A commit ends what its thread multiplied, whoever reads the accumulator waits for it, and who
     waits for the readers comes after both.
     """
+    signals, who = view.once(_signals), access.participants.possible
     signalled: set[KernelObject] = set()
-    waiting: list[Reached] = [access]
-    while waiting:
-        earlier = waiting.pop()
-        found = {
-            arrival.operation.receiver
-            for arrival in reach.reached
-            if arrival.operation.op in _ARRIVALS and meets(arrival, earlier)
+    while True:
+        fresh = {
+            barrier
+            for barrier, arriving in signals.arriving.items()
+            if arriving & who and barrier not in signalled
         }
-        fresh = {barrier for barrier in found if barrier is not None} - signalled
+        if not fresh:
+            return frozenset(signalled)
         signalled |= fresh
-        waiting += [
-            reached
-            for reached in reach.reached
-            if reached.operation.op is Op.BARRIER_WAIT and reached.operation.receiver in fresh
-        ]
-    return frozenset(signalled)
+        for barrier in fresh:
+            who |= signals.waiting.get(barrier, 0)
 
 
 def _insert(view: KernelView, freed: Reached, access: Reached, barrier: str) -> Fix | None:
