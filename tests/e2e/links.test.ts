@@ -15,18 +15,12 @@ scenario(
     await window.goToLine(WAIT);
     await window.command("TIRx Lens: Show Generated CUDA");
     const cuda = window.group(1);
-    await cuda.locator(".view-line", { hasText: "__global__" }).first().waitFor();
 
-    // The helpers are folded away, and the keyboard is still in the kernel.
-    await cuda.locator(".margin-view-overlays .codicon-folding-collapsed").first().waitFor();
-    await page.locator(".editor-group-container.active .tab.active", { hasText: "gemm.py" }).waitFor();
-    await window.picture("1-first-shown");
-
-    // From Python to CUDA: the line with the wait comes into view, marked.
-    await window.goToLine(WAIT);
+    // From Python to CUDA: the line with the wait comes into view, marked, and the keyboard stays.
     await cuda.locator(".view-line", { hasText: "tvm_builtin_cuda_mbarrier_wait" }).first().waitFor();
     await marked(cuda, 1);
-    await window.picture("2-from-python");
+    await page.locator(".editor-group-container.active .tab.active", { hasText: "gemm.py" }).waitFor();
+    await window.picture("1-from-python");
 
     // Many lines for one statement.
     await window.goToLine(lineOf(STEP7, "load.advance()"));
@@ -37,7 +31,14 @@ scenario(
     const python = window.group(0);
     await python.locator(".view-line", { hasText: "Tx.gemm_async(" }).first().waitFor();
     await eventually("the multiplication is marked", async () => (await count(python)) > 0);
-    await window.picture("3-from-cuda");
+    await window.picture("2-from-cuda");
+
+    // The helpers are folded away.
+    await page.keyboard.press("Control+Home");
+    await cuda.locator(".margin-view-overlays .codicon-folding-collapsed").first().waitFor();
+    await cuda.locator(".view-line", { hasText: "__global__" }).first().waitFor();
+    await window.picture("3-folded");
+    await window.find(cuda, "tcgen05_mma_ss");
 
     // The outline has the landmarks under the threads that reach them.
     await page.keyboard.press("Control+Shift+O");
