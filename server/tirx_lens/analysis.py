@@ -9,6 +9,7 @@ from tirx_lens.model.given import Given
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
 from tirx_lens.suppressing import hold_against_comments
+from tirx_lens.syntax.body import DAMAGED
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
 from tirx_lens.threads.reach import reach
@@ -44,7 +45,8 @@ class Selection:
 class Analysis:
     """What one text gave.
 
-    `failures` are the parts that broke and why: a rule by its code, a layer by its name. `imported`
+    `failures` are the parts that broke and why: a rule by its code, a layer by its name.
+    `unread` are the kernels of which nothing is said, and why, syntax errors aside. `imported`
     are the files of the modules that it depends on; `lacks_modules` says that some it asked for are
     none of the workspace, or not yet.
     """
@@ -52,6 +54,7 @@ class Analysis:
     source: SourceText
     findings: tuple[Finding, ...] = ()
     failures: tuple[tuple[str, str], ...] = field(default=())
+    unread: tuple[tuple[str, str], ...] = ()
     imported: frozenset[str] = frozenset()
     lacks_modules: bool = False
 
@@ -74,6 +77,7 @@ class Checked:
     failures: tuple[tuple[str, str], ...] = ()
     asked: tuple[Asked, ...] = ()
     is_complete: bool = True
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 def analyse(
@@ -109,10 +113,13 @@ def check_kernels(
     """
     failures: list[tuple[str, str]] = []
     is_complete = True
+    unread: list[tuple[str, str]] = []
     placed: list[tuple[Kernel, ReachMap | None]] = []
     for kernel in kernels:
         if not kernel.is_whole:
             is_complete = False
+            reasons = (one.reason for one in kernel.problems if one.cuts and one.reason != DAMAGED)
+            unread += [(kernel.name, reason) for reason in dict.fromkeys(reasons)]
             continue
         try:
             placed.append((kernel, reach(kernel, compute)))
@@ -122,7 +129,8 @@ def check_kernels(
     rules = [rule for rule in RULES if selection.admits(rule.code)]
     ran = run_rules(source, placed, rules, given.tvm_version)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
-    return Checked(ran.findings, tuple(failures), ran.asked, is_complete and not failures)
+    is_complete &= not failures
+    return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
 
 
 def conclude(
@@ -134,14 +142,16 @@ def conclude(
     """
     findings: list[Finding] = []
     failures: list[tuple[str, str]] = []
+    unread: list[tuple[str, str]] = []
     is_complete = is_whole
     for one in checked:
         findings += one.findings
         failures += one.failures
+        unread += one.unread
         is_complete &= one.is_complete
     wanted = selection.admits if selection.unused_suppressions and is_complete else None
     left = hold_against_comments(source, settle(source, findings), wanted)
-    return Analysis(source, left, tuple(failures))
+    return Analysis(source, left, tuple(failures), tuple(unread))
 
 
 def unreadable(source: SourceText, error: Exception) -> Analysis:

@@ -36,7 +36,7 @@ class Outcome:
 
     `checked` is None where it could not be read. With fixes, it is the text after them, `fixed` how
     many were applied, and `rewrite` the change, which is still to be written. `failures` says what
-    went wrong with the checking itself, a sentence each.
+    went wrong with the checking itself, a sentence each, `remarks` what was left out.
     """
 
     path: Path
@@ -44,6 +44,7 @@ class Outcome:
     failures: tuple[str, ...] = ()
     fixed: int = 0
     rewrite: Rewrite | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def check_file(
@@ -93,4 +94,5 @@ def check_text(
     analysis = read(source)
     failures += [f"rule {code} failed: {reason}" for code, reason in analysis.failures]
     checked = CheckedFile(path, source, analysis.findings)
-    return Outcome(path, checked, tuple(failures), fixed, rewrite)
+    remarks = tuple(f"kernel {name} is not checked: {why}" for name, why in analysis.unread)
+    return Outcome(path, checked, tuple(failures), fixed, rewrite, remarks)

@@ -108,7 +108,8 @@ class Analyser:
             ):
                 return None
         findings = tuple(finding.moved(places.to_text) for finding in kept.findings)
-        return Checked(findings, is_complete=kept.is_complete), found.of_modules
+        again = Checked(findings, is_complete=kept.is_complete, unread=kept.unread)
+        return again, found.of_modules
 
     def _answer(self, source: SourceText, question: Question, about: object) -> object:
         """Return an answer about the whole text, which many kernels may have asked for."""
@@ -129,7 +130,7 @@ class Analyser:
         except _ElsewhereError:
             return  # it speaks of a place that may move by itself
         of_modules = self._library.asked if self._library is not None else ()
-        kept = Checked(findings, (), asked, checked.is_complete)
+        kept = Checked(findings, (), asked, checked.is_complete, checked.unread)
         self._kept.put((unit.key, *wanted.key), _Kept(kept, of_modules))
 
 

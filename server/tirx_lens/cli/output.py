@@ -43,12 +43,12 @@ def show(outcomes: Sequence[Outcome], output: Output, stream: TextIO | None) -> 
 
 
 def show_failures(outcomes: Sequence[Outcome]) -> None:
-    """Write what went wrong with the checking itself to standard error."""
+    """Write what went wrong with the checking itself, or was left out, to standard error."""
     from tirx_lens.report.paths import shown_path
 
     for outcome in outcomes:
-        for failure in outcome.failures:
-            streams.say(f"{shown_path(outcome.path)}: {failure}")
+        for said in (*outcome.failures, *outcome.remarks):
+            streams.say(f"{shown_path(outcome.path)}: {said}")
 
 
 def show_diffs(outcomes: Sequence[Outcome], output: Output, stream: TextIO | None) -> None:

@@ -127,7 +127,11 @@ class Schedule:
                 "could not analyse %s: %s: %s", document.uri, type(error).__name__, error
             )
             return ()
+        before = self._depends.get(document.uri)
         self._depends[document.uri] = analysis
+        if before is None or before.unread != analysis.unread:
+            for kernel, reason in analysis.unread:
+                _log.info("kernel %s of %s is not checked: %s", kernel, document.uri, reason)
         for code, reason in analysis.failures:
             _log.error("%s failed on %s: %s", code, document.uri, reason)
         return analysis.findings
