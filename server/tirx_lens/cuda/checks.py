@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.cuda.rounds import unequal_rounds
 from tirx_lens.model.finding import Finding, Related, Severity
-from tirx_lens.model.kernel import Block, Branch, Loop, Op, Operation
+from tirx_lens.model.kernel import Branch, Op
+from tirx_lens.model.queries import uses
 from tirx_lens.syntax.fold import compute
 from tirx_lens.threads.alignment import unmatched
 from tirx_lens.threads.contracts import Demand
@@ -83,21 +84,7 @@ def _in_role_branch(reached: Reached) -> bool:
 
 
 def _waits(branch: Branch) -> bool:
-    return any(_has_wait(side) for side in (branch.then, branch.orelse))
-
-
-def _has_wait(block: Block) -> bool:
-    for statement in block.statements:
-        match statement:
-            case Operation(op=Op.BARRIER_WAIT):
-                return True
-            case Branch() if _waits(statement):
-                return True
-            case Loop(body=body) if _has_wait(body):
-                return True
-            case Block() if _has_wait(statement):
-                return True
-    return False
+    return any(uses(side, Op.BARRIER_WAIT) for side in (branch.then, branch.orelse))
 
 
 def _cta_barriers(placed: ReachMap) -> Iterator[Finding]:

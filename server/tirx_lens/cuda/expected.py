@@ -8,10 +8,11 @@ from tirx_lens.cuda.instructions import Landmark
 from tirx_lens.cuda.outline import landmark_of
 from tirx_lens.model.expr import Const
 from tirx_lens.model.finding import Finding, Severity
-from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, Op, Operation
+from tirx_lens.model.kernel import Op, Operation
+from tirx_lens.model.queries import operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tirx_lens.compile.result import MapEntry
     from tirx_lens.cuda.read import CudaText
@@ -37,7 +38,7 @@ def check_paths(
     by_line = _landmarks(cuda)
     findings: dict[tuple[int, int], Finding] = {}
     for kernel in kernels:
-        for operation in _operations(kernel.body):
+        for operation in operations(kernel.body):
             wanted = _wanted(operation)
             first = source.line_of(operation.statement.start) + 1
             last = source.line_of(max(operation.statement.start, operation.statement.end - 1)) + 1
@@ -87,7 +88,7 @@ def _landmarks(cuda: CudaText) -> Mapping[int, frozenset[Landmark]]:
     """Return what is executed on each line, from 1, of a generated text."""
     found: dict[int, frozenset[Landmark]] = {}
     for kernel in cuda.kernels:
-        for operation in _operations(kernel.body):
+        for operation in operations(kernel.body):
             landmark = landmark_of(operation)
             if landmark is not None:
                 line = cuda.source.line_of(operation.span.start) + 1
@@ -105,17 +106,3 @@ def _lines_of(entries: Sequence[MapEntry], file: str, first: int, last: int) -> 
             for frame in entry.frames
         )
     )
-
-
-def _operations(block: Block) -> Iterator[Operation]:
-    for statement in block.statements:
-        match statement:
-            case Operation():
-                yield statement
-            case Branch(then=then, orelse=orelse):
-                yield from _operations(then)
-                yield from _operations(orelse)
-            case Loop(body=body) | Inlined(body=body):
-                yield from _operations(body)
-            case Block():
-                yield from _operations(statement)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.cuda.instructions import INTRINSICS, Landmark, instruction
 from tirx_lens.model.kernel import Block, Branch, Loop, LoopKind, Operation
+from tirx_lens.model.queries import operations
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.fold import compute
 from tirx_lens.threads.describe import place
@@ -113,23 +114,9 @@ class _Outliner:
     def _threads_of(self, side: Block) -> str:
         """Say which threads execute anything in a block; empty when that is not known."""
         threads = 0
-        for operation in _operations(side):
+        for operation in operations(side):
             threads |= self._possible.get(operation.span, 0)
         return place(threads, self._shape) if self._shape is not None else ""
-
-
-def _operations(block: Block) -> Iterator[Operation]:
-    for statement in block.statements:
-        match statement:
-            case Operation():
-                yield statement
-            case Branch(then=then, orelse=orelse):
-                yield from _operations(then)
-                yield from _operations(orelse)
-            case Loop(body=body):
-                yield from _operations(body)
-            case Block():
-                yield from _operations(statement)
 
 
 def _merged(marks: list[Mark]) -> tuple[Mark, ...]:
