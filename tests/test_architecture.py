@@ -17,15 +17,16 @@ LAYERS = {
     "model": set(),
     "syntax": {"model"},
     "threads": {"model"},
-    "rules": {"model", "threads", "syntax"},
+    "rules": {"model", "threads", "syntax", "protocol"},
+    "protocol": {"model", "threads", "syntax", "rules"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
-    "report": {"model", "rules", "cuda"},
+    "report": {"model", "rules", "cuda", "protocol"},
     "configuration": {"model", "rules", "analysis"},
     # The worker's wire types, never the other way.
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "cuda")
+PURE = ("model", "syntax", "threads", "rules", "protocol", "cuda")
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
