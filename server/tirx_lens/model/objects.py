@@ -36,7 +36,8 @@ class KernelObject:
     """One object. Two are equal when they come from the same construction (`serial`).
 
     `name` is the variable it was first bound to (`full`, `pipe.empty`), or what constructed it.
-    `span` is the constructing call; `arguments` and `keywords` are what it was given.
+    `span` is the constructing call; `arguments` and `keywords` are what it was given. Where it is
+    seen through a `remote_view`, `cta` is the rank of the CTA whose copy is meant.
     """
 
     serial: int
@@ -46,6 +47,7 @@ class KernelObject:
     class_name: str = field(compare=False, default="")
     arguments: tuple[Expr, ...] = field(compare=False, default=())
     keywords: tuple[tuple[str, Expr], ...] = field(compare=False, default=())
+    cta: Expr | None = field(compare=False, default=None)
 
     def argument(self, position: int, keyword: str) -> Expr | None:
         """Return a constructor argument by its position or its keyword."""

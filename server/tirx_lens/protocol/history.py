@@ -26,8 +26,8 @@ class Event:
     found ended (-1: the one before the first), or the one an arrival counted in. `ended` are the
     words of which it ended that phase. `causes` are the events that it had to wait for, besides
     the one before it in its role. `past` is a set of event numbers, as bits: all that must have
-    happened before, it included. `time` is in ticks, for drawings: one tick a step, some more for
-    engines; it is no measure of hardware.
+    happened before, it included. The role came to the step at `since` and was through with it at
+    `time`, in ticks, for drawings: one tick a step, some more for engines; they measure nothing.
     """
 
     number: int
@@ -35,6 +35,7 @@ class Event:
     role: int
     index: int
     step: Step
+    since: int
     time: int
     phases: tuple[tuple[int, int], ...] = ()
     ended: tuple[int, ...] = ()

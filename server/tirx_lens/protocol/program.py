@@ -125,7 +125,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Arrives at each of some words `arrivals` times, having armed it with `bytes` before."""
+    """Arrives at each of some words `arrivals` times, each time having armed it with `bytes`."""
 
     at: Span
     words: tuple[int, ...]
@@ -255,7 +255,8 @@ Step: TypeAlias = (
 class Role:
     """Threads of one CTA that do the same, in order.
 
-    `threads` is how many they are: each `Arrive` and `Meet` of the role counts so many.
+    `threads` is how many they are: each `Meet` of the role counts so many. The `arrivals` of an
+    `Arrive` are those of all of them together.
     """
 
     name: str

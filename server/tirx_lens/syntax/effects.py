@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from tirx_lens.model.expr import (
@@ -131,7 +132,8 @@ class KernelEffects:
                 if made is not None:
                     return Ref(made, span=span)
                 if method == "remote_view":
-                    return Ref(target, span=span)
+                    there = arguments.get(0, "rank") or Unknown("no rank")
+                    return Ref(replace(target, cta=there), span=span)
             case _ if is_opaque(callee):
                 self._emit(Op.OPAQUE, _name_of(callee), span, arguments)
         return Call(callee, arguments.positional, arguments.keywords, span=span)

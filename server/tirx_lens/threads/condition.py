@@ -54,7 +54,7 @@ class Conditions:
 
     def __init__(self, shape: Shape, evaluator: Evaluator) -> None:
         self._shape = shape
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self._known: dict[Expr, Condition] = {}
 
     def of(self, expr: Expr) -> Condition:
@@ -83,9 +83,9 @@ class Conditions:
                 unsure = Unsure.ELECTED if _asks_for_elected(expr) else Unsure.NOT_ELECTED
                 return Condition(0, 0, self._shape.everyone, unsure)
             case Apply(operator=Operator.EQUAL, operands=(Id() | Apply() as asked, Const(value=v))):
-                column = self._evaluator.value(asked)
+                column = self.evaluator.value(asked)
                 if isinstance(column, PerThread):
-                    return self._split(self._evaluator.holders(column).get(v, 0), column)
+                    return self._split(self.evaluator.holders(column).get(v, 0), column)
             case Select(condition=condition, then=then, otherwise=otherwise):
                 first = Apply(Operator.AND, (condition, then))
                 second = Apply(Operator.AND, (Apply(Operator.NOT, (condition,)), otherwise))
@@ -116,7 +116,7 @@ class Conditions:
 
     def _by_value(self, expr: Expr) -> Condition:
         everyone = self._shape.everyone
-        match self._evaluator.value(expr):
+        match self.evaluator.value(expr):
             case Same(value=value):
                 return Condition(everyone, 0) if value else Condition(0, everyone)
             case PerThread(values=values) as column:

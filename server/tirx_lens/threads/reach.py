@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tirx_lens.model.span import Span
+    from tirx_lens.threads.values import Value
 
     Compute: TypeAlias = Callable[[Operator, object, object], object]
     Question: TypeAlias = Expr | Span
@@ -83,6 +84,10 @@ class ReachMap:
     def condition(self, expr: Expr) -> Condition:
         """Return how an expression of this kernel comes out as a condition, thread by thread."""
         return self.conditions.of(expr)
+
+    def evaluate(self, expr: Expr) -> Value:
+        """Return what an arithmetic expression of this kernel is, thread by thread."""
+        return self.conditions.evaluator.value(expr)
 
 
 def reach(kernel: Kernel, compute: Compute) -> ReachMap | None:

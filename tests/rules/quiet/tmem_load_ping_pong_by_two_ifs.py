@@ -50,11 +50,11 @@ def kernel(X: T.Buffer((1024, 512), "float16"), Y: T.Buffer((1024, 512), "float1
             acc_full.wait(t % 2, (t // 2) & 1)
             T.ptx.tcgen05.fence__after_thread_sync()
 
-            Tx.wg.copy_async(v0[:, :], acc[:, 0:32], dispatch="tmem<->local")
+            Tx.wg.copy_async(v0[:, :], acc[:, t % 2 * 128 : t % 2 * 128 + 32], dispatch="tmem<->local")
             for i in T.unroll(2):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
                 if i < 1:
-                    Tx.wg.copy_async(v1[:, :], acc[:, 32:64], dispatch="tmem<->local")
+                    Tx.wg.copy_async(v1[:, :], acc[:, t % 2 * 128 + 32 : t % 2 * 128 + 64], dispatch="tmem<->local")
                 if i == 1:
                     T.ptx.tcgen05.fence__before_thread_sync()
                     acc_empty.arrive(t % 2)

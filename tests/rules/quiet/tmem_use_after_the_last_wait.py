@@ -53,7 +53,7 @@ def kernel(X: T.Buffer((1024, 512), "float16"), Y: T.Buffer((1024, 512), "float1
             for i in T.unroll(3):
                 T.ptx.tcgen05.wait__ld.sync.aligned()
                 if i < 2:
-                    Tx.wg.copy_async(v0[:, :], acc[:, i * 32 : i * 32 + 32], dispatch="tmem<->local")
+                    Tx.wg.copy_async(v0[:, :], acc[:, t % 2 * 128 + i * 32 : t % 2 * 128 + i * 32 + 32], dispatch="tmem<->local")
                 if i == 2:
                     Tx.wg.cast(h[:, :], v0[:, :])
             T.ptx.tcgen05.wait__ld.sync.aligned()

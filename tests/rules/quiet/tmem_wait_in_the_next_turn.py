@@ -55,7 +55,7 @@ def kernel(X: T.Buffer((1024, 512), "float16"), Y: T.Buffer((1024, 512), "float1
                     T.ptx.tcgen05.wait__ld.sync.aligned()
                     Tx.wg.cast(h[:, :], v0[:, :])
                 if i < 2:
-                    Tx.wg.copy_async(v0[:, :], acc[:, i * 32 : i * 32 + 32], dispatch="tmem<->local")
+                    Tx.wg.copy_async(v0[:, :], acc[:, t % 2 * 128 + i * 32 : t % 2 * 128 + i * 32 + 32], dispatch="tmem<->local")
             acc_empty.arrive(t % 2)
 
     T.cuda.cta_sync()

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
-    from tirx_lens.model.source import SourceText
-    from tirx_lens.rules.facts.handoffs import Handoffs
     from tirx_lens.rules.facts.registers import Registers
 
 _NONE = Const(None)
@@ -26,10 +24,8 @@ _OPERANDS = {  # of `arrive`, in order
 class ArrivalTargets:
     """The targets of arrivals in clusters of some CTAs (TVM, lang/pipeline.py: `arrive`)."""
 
-    def __init__(self, source: SourceText, found: Handoffs, ctas: int) -> None:
-        self._source = source
+    def __init__(self, ctas: int) -> None:
         self._ctas = ctas
-        self._remote = {handoff.barrier for handoff in found.barriers if handoff.remotes}
         self._aims: dict[int, tuple[Expr, Expr] | None] = {}
 
     def of(
@@ -65,11 +61,12 @@ class ArrivalTargets:
             return None
         if any(given.get(name, _NONE) != _NONE for name in ("pred", "count")):
             return None
-        if barrier in self._remote and not self._source.slice(operation.span).startswith(
-            f"{barrier.name}."
-        ):
-            return None  # of a view in another CTA, perhaps
         far, mask = given.get("remote", _NONE), given.get("cta_mask", _NONE)
+        seen = operation.receiver.cta if operation.receiver is not None else None
+        if seen is not None:
+            if (far, mask) != (_NONE, _NONE):
+                return None
+            far = seen
         if self._ctas == 1 and (far, mask) != (_NONE, _NONE):
             return None  # of a cluster that the text does not speak of
         return far, mask

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tirx_lens.threads.reach import ReachMap
 
 
+MOST_VALUES = 16
+"""Of an id by which threads are told apart."""
+
+
 @dataclass(slots=True)
 class StateRegisters:
     """A pipeline state of one thread; None for what is not known."""
@@ -38,27 +42,36 @@ class StateRegisters:
 class Shared:
     """What is the same for all threads that are followed.
 
-    `parted` are the scope ids by which threads are told apart, each with the operation (by
-    identity) that is given it: elsewhere threads that go together may differ in it. `keys` are the
-    states of variables, by the identity of the expression.
+    `keys` are the states of variables, by the identity of the expression. `ids` has, for each scope
+    id, the threads that have each of its values.
     """
 
     reach: ReachMap
-    parted: set[tuple[int, Id]] = field(default_factory=set)
     keys: dict[int, tuple[str, int]] = field(default_factory=dict)
+    ids: dict[Id, list[int]] = field(default_factory=dict)
+
+    def holders(self, scope_id: Id) -> list[int]:
+        """Return the threads that have each value of a scope id, if it has few."""
+        if scope_id not in self.ids:
+            extent = extent_of(scope_id)
+            values = range(extent if extent <= MOST_VALUES else 0)
+            asked = (Apply(Operator.EQUAL, (scope_id, Const(value))) for value in values)
+            self.ids[scope_id] = [self.reach.condition(one).yes for one in asked]
+        return self.ids[scope_id]
 
 
 @dataclass(slots=True)
 class Registers:
     """The registers of the thread `number` of the cluster; `at` is what it executes now.
 
-    `counters` are the loop variables, by the place where each is bound.
+    It stands for `threads`: a scope id is known where all of them have the same. `counters` are the
+    loop variables, by the place where each is bound.
     """
 
     shared: Shared
     number: int
+    threads: int
     at: Operation | None = None
-    ids: dict[tuple[int, int], int | None] = field(default_factory=dict)
     counters: dict[int, int] = field(default_factory=dict)
     states: dict[tuple[str, int], StateRegisters] = field(default_factory=dict)
 
@@ -110,10 +123,7 @@ class Registers:
                     return None
                 return held.phase if expr.name.endswith(".phase") else held.stage
             case Id():
-                here = (id(self.at), id(expr))
-                if here not in self.ids:
-                    self.ids[here] = self._id(expr)
-                return self.ids[here]
+                return self._id(expr)
             case Select(condition=condition, then=then, otherwise=otherwise):
                 chosen = self.value(condition)
                 if chosen is None:
@@ -145,12 +155,10 @@ class Registers:
         return taken.let_at < held.moved_by.span.start < self.at.span.start
 
     def _id(self, scope_id: Id) -> int | None:
-        """Return a scope id of a thread, if the group is parted by it where it is."""
-        parted = (id(self.at), scope_id) in self.shared.parted
-        for value in range(extent_of(scope_id)) if parted else ():
-            asked = Apply(Operator.EQUAL, (scope_id, Const(value)))
-            if self.shared.reach.condition(asked).yes >> self.number & 1:
-                return value
+        """Return a scope id of the threads, if all of them have the same."""
+        for value, holders in enumerate(self.shared.holders(scope_id)):
+            if holders >> self.number & 1:
+                return value if not self.threads & ~holders else None
         return None
 
 

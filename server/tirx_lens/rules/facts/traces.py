@@ -28,7 +28,7 @@ from tirx_lens.rules.facts.arrival_targets import ArrivalTargets
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
 from tirx_lens.rules.facts.phases import phase_offset
-from tirx_lens.rules.facts.registers import Registers, Shared, extent_of
+from tirx_lens.rules.facts.registers import MOST_VALUES, Registers, Shared, extent_of
 from tirx_lens.threads.condition import Unsure
 from tirx_lens.threads.participants import Pick
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 6_000  # in all groups together
 _MOST_GROUPS = 48
-_MOST_VALUES = 16  # of an id by which threads are parted
 _USES = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)
 
 
@@ -172,7 +171,7 @@ class _Follower:
         self._matter: dict[int, tuple[Statement, ...]] = {}
         self._outcomes: dict[int, Condition] = {}
         self.loops = LoopRounds(found)
-        self._targets = ArrivalTargets(view.source, found, reach.shape.ctas)
+        self._targets = ArrivalTargets(reach.shape.ctas)
         self._shared = Shared(reach)
         self._done = 0
 
@@ -189,8 +188,7 @@ class _Follower:
             masks.add(coming)
             given = (*operation.arguments, *(value for _, value in operation.keywords))
             ids = [one for value in given for one in _ids_in(value)]
-            for one in (one for one in ids if extent_of(one) <= _MOST_VALUES):
-                self._shared.parted.add((id(operation), one))
+            for one in (one for one in ids if extent_of(one) <= MOST_VALUES):
                 for value in range(extent_of(one)):
                     outcome = self._reach.condition(Apply(Operator.EQUAL, (one, Const(value))))
                     masks.add(outcome.yes & coming)
@@ -204,7 +202,7 @@ class _Follower:
     def follow(self, group: Group) -> bool:
         """Follow one thread of a group to the end; False when that takes too long."""
         number = (group.threads & -group.threads).bit_length() - 1
-        thread = Registers(self._shared, number)
+        thread = Registers(self._shared, number, group.threads)
         steps = self._steps_of(self._view.kernel.body, thread.number)
         self._run(steps, group, thread)
         return self._done <= _MOST_STEPS

@@ -1,0 +1,1 @@
+"""From a kernel to a small instance of its handoffs: each role followed, with all its numbers."""
