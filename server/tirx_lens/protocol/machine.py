@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.protocol.history import Event, Kind
+from tirx_lens.protocol.history import Event, Hazard, Kind, Race
 from tirx_lens.protocol.program import (
     Arrive,
     AwaitGroups,
@@ -15,6 +15,7 @@ from tirx_lens.protocol.program import (
     Commit,
     Fence,
     Free,
+    Init,
     Load,
     Multiply,
     Store,
@@ -96,6 +97,7 @@ class Machine:
     def wait(self, number: int, wait: Wait, since: int, time: int) -> Event:
         """Let a role pass a wait, which tells it what happened in the phases before."""
         role, state = self.roles[number], self.words[wait.word]
+        self._use(wait.word, role.past)
         phase = state.phase - 1
         role.last[wait.word] = phase
         if phase < 0:
@@ -133,8 +135,13 @@ class Machine:
         phases: tuple[tuple[int, int], ...] = ()
         ended: tuple[int, ...] = ()
         match step:
+            case Init(words=words):
+                for word in words:
+                    self.words[word].initialise(event)
             case Arrive(words=words, arrivals=arrivals, bytes=size):
                 phases = tuple((word, self.words[word].phase) for word in words)
+                for word in words:
+                    self._use(word, past)
                 ended = tuple(
                     word for word in words if self.words[word].arrive(arrivals, size, event, past)
                 )
@@ -190,6 +197,7 @@ class Machine:
         phases = tuple((word, self.words[word].phase) for word in step.words)
         ended: list[int] = []
         for word in step.words:
+            self._use(word, past)
             state = self.words[word]
             if isinstance(step, Load):
                 if state.land(step.bytes, event, past):
@@ -203,6 +211,12 @@ class Machine:
         )  # fmt: skip
         self.events.append(noted)
         return noted
+
+    def _use(self, word: int, past: int) -> None:
+        """Note a use of a word by one who does not know of its initialisation."""
+        made = self.words[word].made
+        if made is not None and not past >> made & 1:
+            self.storage.races.append(Race(Hazard.UNPUBLISHED, made, len(self.events), None))
 
     def _begin(self, number: int, area: Area, by: By, past: int, *, writes: bool) -> Access:
         return self.storage.begin(Access(len(self.events), number, area, writes, by), past)

@@ -16,6 +16,7 @@ class WordState:
     `pending` arrivals and `bytes` are what the current phase still wants; bytes may come before
     they are expected and make it negative. `ends` has the event that ended each phase, `told` what
     everyone who waited for it knows to have happened. `gathered` is the same of the current phase.
+    `made` is the event that initialised it last.
     """
 
     word: Word
@@ -25,6 +26,14 @@ class WordState:
     ends: list[int] = field(default_factory=list)
     told: list[int] = field(default_factory=list)
     gathered: int = 0
+    made: int | None = None
+
+    def initialise(self, event: int) -> None:
+        """Begin again with the first phase."""
+        self.made, self.phase, self.pending, self.bytes = event, 0, self.word.count, 0
+        self.ends.clear()
+        self.told.clear()
+        self.gathered = 0
 
     def is_over(self, parity: int) -> bool:
         """Tell whether the phase of a parity is over, as `try_wait.parity` tells it."""

@@ -8,13 +8,14 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tirx_lens.model.expr import Const, is_host
+from tirx_lens.model.expr import is_host
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span, uses
 from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.barriers import initialising_threads, leader_of
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe, place
 from tirx_lens.threads.participants import Pick
@@ -22,7 +23,6 @@ from tirx_lens.threads.participants import Pick
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.expr import Expr
     from tirx_lens.model.span import Span
     from tirx_lens.threads.reach import Reached, ReachMap
 
@@ -343,7 +343,7 @@ def build(WARPGROUPS):
         shape, who = reach.shape, reached.participants
         operation = reached.operation
         raw = operation.op is Op.MBARRIER_INIT
-        wanted = shape.everyone if raw else _initialising_threads(operation, reach)
+        wanted = shape.everyone if raw else initialising_threads(operation, reach)
         guards = [
             Related(guard.span, f"{'' if guard.taken else 'the other side of '}this guard")
             for guard in reversed(reached.guards)
@@ -404,24 +404,8 @@ def _initialised(operation: Operation) -> str | None:
     return None
 
 
-def _initialising_threads(operation: Operation, reach: ReachMap) -> int:
-    """Return the threads that may execute the init: thread 0 of each CTA, or the leader."""
-    leader = _leader(operation)
-    if leader is None:
-        return reach.shape.thread_zeros
-    condition = reach.condition(leader)
-    return condition.yes | condition.maybe
-
-
-def _leader(operation: Operation) -> Expr | None:
-    """Return the predicate that picks the initialising thread, if the author gave one."""
-    barrier = operation.receiver or operation.created
-    given = barrier.argument(3, "leader") if barrier is not None else None
-    return None if isinstance(given, Const) and given.value is None else given
-
-
 def _has_leader(operation: Operation) -> bool:
-    return _leader(operation) is not None
+    return leader_of(operation) is not None
 
 
 def _is_guarded(reached: Reached, reach: ReachMap) -> bool:

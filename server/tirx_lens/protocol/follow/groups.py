@@ -43,7 +43,8 @@ class Group:
 def groups_of(reach: ReachMap, places: Iterable[Reached]) -> list[Group]:
     """Part the threads of a kernel by the places that they come to, and the ids they bring.
 
-    A warp whose lanes do different things is parted from the others. Raise `NotFollowed` where there are too many kinds of threads.
+    A warp whose lanes do different things is parted from the others. Raise `NotFollowed` where
+    there are too many kinds of threads.
     """
     shape = reach.shape
     parts = [shape.cta(rank) for rank in range(shape.ctas)]

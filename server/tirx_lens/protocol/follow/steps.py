@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, memory_of, region_of
@@ -21,6 +20,7 @@ from tirx_lens.protocol.program import (
     Commit,
     Fence,
     Free,
+    Init,
     Load,
     Meet,
     Meeting,
@@ -33,6 +33,7 @@ from tirx_lens.protocol.program import (
     Touch,
     Wait,
 )
+from tirx_lens.rules.facts.barriers import initialising_threads
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.copies import destination, given, origin
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
@@ -59,6 +60,7 @@ CONTROL = frozenset(
     {
         Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT, Op.CTA_SYNC, Op.CLUSTER_SYNC,
         Op.CLUSTER_ARRIVE, Op.WARPGROUP_SYNC, Op.WARP_SYNC, Op.NAMED_BARRIER, Op.OPAQUE,
+        Op.BARRIER_INIT, Op.NEXT_TILE,
     }
 )  # fmt: skip
 """Operations that decide who goes on: where one may or may not happen, nothing can be followed."""
@@ -94,6 +96,8 @@ class StepMaker:
         if operation.op in _BY_ONE and not self._issues(reached, group):
             return
         match operation.op:
+            case Op.BARRIER_INIT | Op.CONSTRUCT:
+                yield from self._init(operation, group)
             case Op.BARRIER_WAIT:
                 yield self._wait(operation, group, thread)
                 yield from self._converge(reached, group)
@@ -145,6 +149,11 @@ class StepMaker:
         if value is None:
             raise NotFollowed(f"which slot of {barrier.name} is meant is not known", at.span)
         return value
+
+    def _init(self, operation: Operation, group: Group) -> Iterator[Init]:
+        """Yield the initialisation of a barrier, if the group has the thread that does it."""
+        if group.threads & initialising_threads(operation, self.reach):
+            yield Init(operation.span, self.words.initialised_by(operation, group.cta))
 
     def _wait(self, operation: Operation, group: Group, thread: Registers) -> Wait:
         barrier, slot = operation.receiver, operation.argument(0, "stage")

@@ -9,6 +9,7 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.protocol.follow.steps import ACCESSES, CONTROL
 from tirx_lens.protocol.follow.unfollowed import NotFollowed
+from tirx_lens.rules.facts.tiles import scheduler_of
 from tirx_lens.threads.condition import Unsure
 from tirx_lens.threads.participants import Pick
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MOST_STEPS = 20_000
+_SPINS = 3  # as often as its tiles goes round a loop that never moves on
 
 
 class Walker:
@@ -38,6 +40,7 @@ class Walker:
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
         self._left = _MOST_STEPS
+        self._stepped: dict[KernelObject, int] = {}
 
     def places(self, body: Block) -> Iterator[Reached]:
         """Yield the operations that matter, each with who comes."""
@@ -62,7 +65,7 @@ class Walker:
     def _relevant_in(self, block: Block) -> Iterator[Operation]:
         for statement in block.statements:
             if isinstance(statement, Operation):
-                if statement.op in CONTROL or statement.op in ACCESSES or _state_of(statement):
+                if _matters(statement):
                     yield statement
             else:
                 for inner in blocks_of(statement):
@@ -113,6 +116,10 @@ class Walker:
         if not reached.participants.typical & group.threads:
             return
         thread.at = operation
+        if operation.op is Op.NEXT_TILE:
+            if operation.receiver is not None:
+                self._stepped[operation.receiver] = self._stepped.get(operation.receiver, 0) + 1
+            return
         state = _state_of(operation)
         if state is not None:
             thread.move(state, operation)
@@ -135,10 +142,34 @@ class Walker:
         values = self._loops.values(loop)
         if values is None:
             raise NotFollowed("how often a loop runs is not known", loop.header)
+        scheduler = scheduler_of(loop)
+        if scheduler is not None:
+            return self._tiles(loop, scheduler, len(values), group, thread, steps)
         counters = tuple(place.start for place in loop.variables)
         for value in values:
             for place in counters:
                 thread.counters[place] = value
+            left = self._block(loop.body, group, thread, steps)
+            if left is ExitKind.BREAK:
+                break
+            if left is ExitKind.RETURN:
+                return left
+        return None
+
+    def _tiles(
+        self,
+        loop: Loop,
+        scheduler: KernelObject,
+        tiles: int,
+        group: Group,
+        thread: Registers,
+        steps: list[Step],
+    ) -> ExitKind | None:
+        """Follow a loop over the tiles of a scheduler, which each role steps through by itself."""
+        self._stepped[scheduler] = 0
+        for _ in range(_SPINS * tiles):
+            if self._stepped[scheduler] >= tiles:
+                break
             left = self._block(loop.body, group, thread, steps)
             if left is ExitKind.BREAK:
                 break
@@ -172,6 +203,16 @@ class Walker:
 
     def _comes(self, operation: Operation, group: Group) -> bool:
         return bool(self._at[id(operation)].participants.typical & group.threads)
+
+
+def _matters(operation: Operation) -> bool:
+    made = operation.created
+    return (
+        operation.op in CONTROL
+        or operation.op in ACCESSES
+        or _state_of(operation) is not None
+        or (made is not None and made.kind is ObjectKind.PIPELINE)
+    )
 
 
 def _leaves(block: Block) -> bool:

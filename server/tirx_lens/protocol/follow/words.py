@@ -9,10 +9,11 @@ from tirx_lens.model.expr import Call, Item, Member, Ref, Sequence
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.protocol.follow.unfollowed import NotFollowed
 from tirx_lens.protocol.program import Signal, Word
-from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
+from tirx_lens.rules.facts.barriers import arrivals_of, initialising_threads, inits_of
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
+    from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.handoffs import Handoff, Handoffs
     from tirx_lens.threads.reach import ReachMap
@@ -69,11 +70,30 @@ class Words:
             self.words.append(Word(barrier.name, slot, cta, count, _signal_of(handoff)))
         return self._known[key]
 
+    def initialised_by(self, operation: Operation, cta: int) -> tuple[int, ...]:
+        """Return the words of one CTA that an operation initialises."""
+        made = operation.created
+        found: list[int] = []
+        for handoff in self.handoffs.barriers:
+            whole = made is not None and handoff.pipeline == made
+            if not whole and operation.receiver != handoff.barrier:
+                continue
+            if handoff.depth is None:
+                name = handoff.barrier.name
+                raise NotFollowed(f"how many slots {name} has is not known", operation.span)
+            slots = range(handoff.depth)
+            found += [self.index_of(handoff.barrier, slot, cta) for slot in slots]
+        return tuple(found)
+
     def count_of(self, barrier: KernelObject) -> int:
         """Return the arrivals that end a phase of a barrier; `NEVER` where it is not set up."""
         if barrier not in self._counts:
             inits = [i for i in inits_of(self.reach, barrier) if i.participants.possible]
-            set_up = [i for i in inits if i.participants.possible & self.reach.shape.thread_zeros]
+            set_up = [
+                i
+                for i in inits
+                if i.participants.possible & initialising_threads(i.operation, self.reach)
+            ]
             count = arrivals_of(self.reach, barrier)
             if set_up and (count is None or count < 1):
                 raise NotFollowed(f"the arrival count of {barrier.name} is not known", barrier.span)

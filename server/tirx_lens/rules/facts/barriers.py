@@ -32,6 +32,22 @@ def arrivals_of(reach: ReachMap, barrier: KernelObject) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
+def initialising_threads(operation: Operation, reach: ReachMap) -> int:
+    """Return the threads that may execute an init: thread 0 of each CTA, or the leader."""
+    leader = leader_of(operation)
+    if leader is None:
+        return reach.shape.thread_zeros
+    condition = reach.condition(leader)
+    return condition.yes | condition.maybe
+
+
+def leader_of(operation: Operation) -> Expr | None:
+    """Return the predicate that picks the initialising thread, if the author gave one."""
+    barrier = operation.receiver or operation.created
+    given = barrier.argument(3, "leader") if barrier is not None else None
+    return None if isinstance(given, Const) and given.value is None else given
+
+
 def _makes_pipeline_of(operation: Operation, barrier: KernelObject) -> bool:
     made = operation.created
     return (
