@@ -72,6 +72,7 @@ class Hazard(Enum):
     WRITTEN_TWICE = "writes over what is perhaps still being written"
     UNFENCED = "reads through the asynchronous proxy what no proxy fence has made visible"
     FREED = "uses tensor memory that is perhaps already free"
+    UNREAD = "writes over what nobody has read"
     UNPUBLISHED = "uses a barrier that is perhaps not initialised yet"
     UNFINISHED = "is perhaps still going on when the kernel ends"
 
@@ -80,7 +81,8 @@ class Hazard(Enum):
 class Race:
     """Two accesses that nothing puts in order: event numbers, and the area they share.
 
-    `second` is the one whose issue is later in this history; None for `UNFINISHED`. Of barriers,
+    `second` is the one whose issue is later in this history; None for `UNFINISHED`,
+    and of `UNREAD` where the kernel ends before anybody reads. Of barriers,
     `first` is the initialisation and there is no area.
     """
 

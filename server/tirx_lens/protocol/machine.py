@@ -17,7 +17,9 @@ from tirx_lens.protocol.program import (
     Free,
     Init,
     Load,
+    Meet,
     Multiply,
+    Scope,
     Store,
     TmemLoad,
     TmemStore,
@@ -28,7 +30,7 @@ from tirx_lens.protocol.storage import Access, By, Storage
 from tirx_lens.protocol.words import WordState
 
 if TYPE_CHECKING:
-    from tirx_lens.protocol.program import Area, Meet, Meeting, Program, Step
+    from tirx_lens.protocol.program import Area, Meeting, Program, Step
 
 
 @dataclass(slots=True)
@@ -82,6 +84,7 @@ class Machine:
         self.words = [WordState(word, word.count) for word in program.words]
         self.meetings: dict[Meeting, MeetingState] = defaultdict(MeetingState)
         self.flights: dict[tuple[int, int], Flight] = {}
+        self.exited: dict[int, int] = defaultdict(int)
         self.storage = Storage()
         self.events: list[Event] = []
 
@@ -112,12 +115,36 @@ class Machine:
         meeting = self.meetings[meet.meeting]
         meeting.come += self.program.roles[number].threads
         meeting.past |= self.roles[number].past
-        if meeting.come < meet.expected:
+        if meeting.come + self._left(meet) < meet.expected:
             if meet.blocks:
                 meeting.waiting.append(number)
             return None
         del self.meetings[meet.meeting]
         return meeting
+
+    def exit(self, number: int) -> list[MeetingState]:
+        """Let a role leave the kernel; return the meetings that wait for it no longer."""
+        role = self.program.roles[number]
+        self.exited[role.cta] += role.threads
+        complete: list[MeetingState] = []
+        for key, meeting in list(self.meetings.items()):
+            first = meeting.waiting[0] if meeting.waiting else None
+            step = self.next_step(first) if first is not None else None
+            if isinstance(step, Meet) and meeting.come + self._left(step) >= step.expected:
+                del self.meetings[key]
+                complete.append(meeting)
+        return complete
+
+    def missing_at(self, meet: Meet) -> int:
+        """Return how many threads a meeting still waits for."""
+        return meet.expected - self.meetings[meet.meeting].come - self._left(meet)
+
+    def _left(self, meet: Meet) -> int:
+        """Return how many threads a meeting no longer waits for: those that have left the kernel."""
+        if not meet.all_left:
+            return 0
+        whole = meet.meeting.scope is Scope.CLUSTER
+        return sum(self.exited.values()) if whole else self.exited[meet.meeting.cta]
 
     def leave(
         self, number: int, meet: Meet, told: int, since: int, time: int, cause: int | None = None
@@ -170,8 +197,10 @@ class Machine:
                 role.groups = role.groups[over:]
             case Touch(area=area, writes=writes):
                 self._begin(number, area, By.THREADS, past, writes=writes).done = event
-            case TmemLoad(area=area):
+            case TmemLoad(area=area, to=to):
                 role.tmem_loads.append(self._begin(number, area, By.TMEM, past, writes=False))
+                if to is not None:
+                    role.tmem_loads.append(self._begin(number, to, By.TMEM, past, writes=True))
             case TmemStore(area=area):
                 role.tmem_stores.append(self._begin(number, area, By.TMEM, past, writes=True))
             case AwaitTmem(loads=loads):

@@ -41,6 +41,7 @@ class Place(Enum):
 
     SHARED = "SMEM"
     TENSOR = "TMEM"
+    REGISTERS = "registers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,11 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Arrives at each of some words `arrivals` times, each time having armed it with `bytes`."""
+    """Arrives at each of some words `arrivals` times, each time having armed it with `bytes`.
+
+    Each time by another thread: a phase that ends before the last has arrived tells who waits for
+    it nothing of what the role has done.
+    """
 
     at: Span
     words: tuple[int, ...]
@@ -189,7 +194,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Threads read or write an area of SMEM by ordinary instructions."""
+    """Threads read or write an area of SMEM, or registers, by ordinary instructions."""
 
     at: Span
     area: Area
@@ -202,6 +207,7 @@ class TmemLoad:
 
     at: Span
     area: Area
+    to: Area | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +228,17 @@ class AwaitTmem:
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """Comes to a meeting of `expected` threads; goes on when all are there if it `blocks`."""
+    """Comes to a meeting of `expected` threads; goes on when all are there if it `blocks`.
+
+    Where they are `all_left`, the barrier is of a whole CTA or cluster: threads that leave the
+    kernel are not waited for.
+    """
 
     at: Span
     meeting: Meeting
     expected: int
     blocks: bool = True
+    all_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)

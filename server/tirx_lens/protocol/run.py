@@ -17,6 +17,7 @@ from tirx_lens.protocol.program import AwaitGroups, Commit, Load, Meet, Multiply
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tirx_lens.protocol.machine import MeetingState
     from tirx_lens.protocol.program import Program
 
 LOAD_TICKS = 6
@@ -99,6 +100,8 @@ class _Run:
         """Let a role do what comes next, or begin to wait for it."""
         machine, step = self._machine, self._machine.next_step(number)
         if step is None:
+            for complete in machine.exit(number):
+                self._go_on(complete, time)
             return
         if isinstance(step, Wait):
             if machine.passes(step):
@@ -138,12 +141,16 @@ class _Run:
             return
         last = machine.leave(number, meet, complete.past, time, time)
         self._passed(last)
+        self._go_on(complete, time, last.number)
+
+    def _go_on(self, complete: MeetingState, time: int, last: int | None = None) -> None:
+        """Let those leave a complete meeting who waited there, for the event `last` if any."""
+        told = complete.past | (1 << last if last is not None else 0)
         for other in complete.waiting:
-            step = machine.next_step(other)
+            step = self._machine.next_step(other)
             if isinstance(step, Meet):
-                told = complete.past | 1 << last.number
                 since = self._since.pop(other)
-                self._passed(machine.leave(other, step, told, since, time, last.number))
+                self._passed(self._machine.leave(other, step, told, since, time, last))
 
     def _passed(self, event: Event) -> None:
         """Let those go on who waited for an event: its own role, and those at words it told."""
@@ -181,7 +188,7 @@ class _Run:
                     state.pending, state.bytes, lapped=phase < state.phase,
                 )  # fmt: skip
             elif isinstance(step, Meet):
-                missing = step.expected - machine.meetings[step.meeting].come
+                missing = machine.missing_at(step)
                 yield Blocked(number, role.index, step, since, pending=missing)
 
     def _once(self, races: list[Race]) -> Iterator[Race]:

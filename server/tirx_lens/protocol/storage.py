@@ -29,7 +29,8 @@ class By(Enum):
 class Access:
     """An access: begun by the event `begun` and surely over with the event `done`, if any is.
 
-    An access by threads is over when it is begun.
+    An access by threads is over when it is begun. `is_read` says of a write that it
+    is read.
     """
 
     begun: int
@@ -38,6 +39,7 @@ class Access:
     writes: bool
     by: By
     done: int | None = None
+    is_read: bool = False
 
     def is_over(self, past: int) -> bool:
         """Tell whether it is over for one who knows of `past`."""
@@ -57,22 +59,30 @@ class Storage:
         default_factory=lambda: defaultdict(list)
     )
     _freed: list[tuple[int, int]] = field(default_factory=list)
+    _unread: list[tuple[Access, int | None]] = field(default_factory=list)
+    _read: set[str] = field(default_factory=set)
 
     def begin(self, access: Access, past: int) -> Access:
         """Note an access that begins, knowing of `past`, and hold it against those before it."""
         kept: list[Access] = []
+        if not access.writes:
+            self._read.add(access.area.buffer)
         beside = self._accesses[access.area.buffer, access.area.cta]
         for other in beside:
             if not other.area.overlaps(access.area) or not (other.writes or access.writes):
                 kept.append(other)
-            elif self._is_ordered(other, access, past):
-                if not access.writes or not access.area.covers(other.area):
+            elif _is_ordered(other, access, past):
+                other.is_read |= not access.writes
+                if not _replaces(access, other):
                     kept.append(other)
+                elif other.by is By.TMA and other.writes and not other.is_read:
+                    self._unread.append((other, access.begun))
                 if self._is_unfenced(other, access, past):
                     self._note(Hazard.UNFENCED, other.begun, access.begun, access.area)
             else:
+                other.is_read |= not access.writes
                 kept.append(other)
-                if other.area.is_exact and access.area.is_exact:
+                if _surely_meet(other, access):
                     self._note(_hazard(other, access), other.begun, access.begun, access.area)
         kept.append(access)
         self._accesses[access.area.buffer, access.area.cta] = kept
@@ -93,18 +103,16 @@ class Storage:
                         self._note(Hazard.FREED, one.begun, event, one.area)
 
     def end(self) -> None:
-        """Note the reads of TMA stores that nobody has waited for when the kernel ends."""
+        """Note what is left when the kernel ends: stores that go on, loads for nobody."""
         for accesses in self._accesses.values():
             for one in accesses:
                 if one.by is By.TMA and not one.writes and one.done is None:
                     self._note(Hazard.UNFINISHED, one.begun, None, one.area)
-
-    def _is_ordered(self, first: Access, second: Access, past: int) -> bool:
-        if first.by is By.THREADS and second.by is By.THREADS:
-            return True  # who touches which element is not known
-        if first.role == second.role and first.by is By.MMA and second.by is By.MMA:
-            return True  # MMAs of one thread run one after the other
-        return first.is_over(past)
+                elif one.by is By.TMA and one.writes and not one.is_read:
+                    self._unread.append((one, None))
+        for one, over in sorted(self._unread, key=lambda pair: pair[0].begun):
+            if one.area.buffer in self._read:  # else it is read in ways that are not seen
+                self._note(Hazard.UNREAD, one.begun, over, one.area)
 
     def _is_unfenced(self, first: Access, second: Access, past: int) -> bool:
         """Tell whether an engine reads what threads wrote with no proxy fence in between."""
@@ -112,14 +120,45 @@ class Storage:
             return False
         if second.by not in (By.TMA, By.MMA) or not first.area.is_exact:
             return False
-        for role in {first.role, second.role}:
-            for fence, known in self.fences[role]:
-                if known >> first.begun & 1 and past >> fence & 1:
-                    return False
-        return True
+        return not any(
+            known >> first.begun & 1 and past >> fence & 1
+            for role in {first.role, second.role}
+            for fence, known in self.fences[role]
+        )
 
     def _note(self, hazard: Hazard, first: int, second: int | None, area: Area) -> None:
         self.races.append(Race(hazard, first, second, area))
+
+
+def _replaces(access: Access, other: Access) -> bool:
+    """Tell whether nothing of another access can matter after an access that it is ordered with.
+
+    Threads touch parts of their area that are their own.
+    """
+    alone = access.by not in (By.THREADS, By.TMEM) or access.role == other.role
+    return access.writes and alone and access.area.covers(other.area)
+
+
+def _surely_meet(first: Access, second: Access) -> bool:
+    """Tell whether two accesses whose areas overlap surely have an element in common.
+
+    Threads touch some part of their area, each its own: only all of it has all of theirs.
+    """
+    if not first.area.is_exact or not second.area.is_exact:
+        return False
+    one_by_threads = first.by in (By.THREADS, By.TMEM)
+    if one_by_threads and not second.area.covers(first.area):
+        return False
+    return second.by not in (By.THREADS, By.TMEM) or first.area.covers(second.area)
+
+
+def _is_ordered(first: Access, second: Access, past: int) -> bool:
+    by_threads = first.by in (By.THREADS, By.TMEM) and second.by in (By.THREADS, By.TMEM)
+    if by_threads and first.area.place is not Place.REGISTERS:
+        return True  # who touches which element is not known
+    if first.role == second.role and first.by is By.MMA and second.by is By.MMA:
+        return True  # MMAs of one thread run one after the other
+    return first.is_over(past)
 
 
 def _hazard(first: Access, second: Access) -> Hazard:

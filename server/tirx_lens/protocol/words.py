@@ -47,9 +47,10 @@ class WordState:
                 self.pending -= left
                 self.gathered |= past
                 break
-            self.gathered |= past
             self.bytes += expected
             self.pending -= 1
+            # Of arrivals by several threads, the last one tells that all have arrived.
+            self.gathered |= past if left == 1 else 1 << event
             ended |= self._end(event)
         return ended
 

@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     from tirx_lens.rules.facts.registers import Registers
     from tirx_lens.threads.reach import ReachMap
 
-_ANY = (0, 1 << 40)  # a dimension of which nothing is known
-_PLACES = {Memory.SHARED: Place.SHARED, Memory.TENSOR: Place.TENSOR}
+_ANY = (0, 1 << 40)  # all of a dimension whose size is not known
+_PLACES = {
+    Memory.SHARED: Place.SHARED,
+    Memory.TENSOR: Place.TENSOR,
+    Memory.LOCAL: Place.REGISTERS,
+}
 
 
 def area_of(region: Region, cta: int, thread: Registers, reach: ReachMap) -> Area | None:
-    """Return the area that a part of a buffer is; None where it is neither SMEM nor TMEM."""
+    """Return the area that a part of a buffer is; None where it is global memory.
+
+    Of registers, `cta` is the number of the thread.
+    """
     memory = memory_of(region.buffer)
     place = _PLACES.get(memory) if memory is not None else None
     if place is None:
@@ -42,6 +49,8 @@ def _bounds(
     index: Expr, size: int | None, thread: Registers, reach: ReachMap
 ) -> tuple[int, int] | None:
     if isinstance(index, Slice):
+        if index.start is None and index.stop is None and size is None:
+            return _ANY
         start = 0 if index.start is None else thread.value(index.start)
         stop = size if index.stop is None else thread.value(index.stop)
         if start is None or stop is None or index.step is not None:

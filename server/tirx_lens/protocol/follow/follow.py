@@ -15,6 +15,7 @@ from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
 from tirx_lens.rules.facts.phases import STATE_STORED, phase_offset
 from tirx_lens.rules.facts.registers import Registers, Shared
+from tirx_lens.rules.facts.tmem import tmem_load
 
 if TYPE_CHECKING:
     from tirx_lens.rules.rule import KernelView
@@ -45,7 +46,9 @@ def _program(view: KernelView) -> Program:
         raise NotFollowed("something may use its barriers that is not seen")
     words = Words(reach, found)
     offsets = {handoff.barrier: phase_offset(handoff) for handoff in found.barriers}
-    maker = StepMaker(reach, words, ArrivalTargets(reach.shape.ctas), offsets)
+    loads = (tmem_load(reached.operation) for reached in reach.reached)
+    loaded = frozenset(part.buffer for one in loads if one for part in one.registers)
+    maker = StepMaker(reach, words, ArrivalTargets(reach.shape.ctas), offsets, loaded)
     walker = Walker(reach, LoopRounds(found), maker)
     body = view.kernel.body
     shared = Shared(reach)
@@ -53,6 +56,5 @@ def _program(view: KernelView) -> Program:
     for group in groups_of(reach, walker.places(body)):
         thread = Registers(shared, group.number, group.threads)
         steps = walker.follow(body, group, thread)
-        if steps:
-            roles.append(Role(group.name, group.cta, group.size, steps))
+        roles.append(Role(group.name, group.cta, group.size, steps))
     return Program(tuple(words.words), tuple(roles))

@@ -35,7 +35,7 @@ from tirx_lens.protocol.program import (
 )
 from tirx_lens.rules.facts.barriers import initialising_threads
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.copies import destination, given, origin
+from tirx_lens.rules.facts.copies import destination, given, leaves_dispatch_open, origin
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.threads.contracts import CTA_BARRIER, barriers_in
 from tirx_lens.threads.named import TILE_OPERATION_BARRIER
@@ -74,6 +74,7 @@ ACCESSES = frozenset(
 """Operations that touch storage, or say when that is over."""
 
 
+_DISPATCH = 3  # the position of `dispatch` in `copy_async`
 _BY_ONE = (Op.GEMM_ASYNC,)
 _SCOPES = {"warp": WARP, "wg": WARPGROUP, "warpgroup": WARPGROUP, "cta": 0}
 """The threads of an operation's scope: 0 for all of the CTA. One of them issues."""
@@ -81,12 +82,16 @@ _SCOPES = {"warp": WARP, "wg": WARPGROUP, "warpgroup": WARPGROUP, "cta": 0}
 
 @dataclass(slots=True)
 class StepMaker:
-    """Makes the steps of operations. `offsets` are what each barrier's phases are turned by."""
+    """Makes the steps of operations. `offsets` are what each barrier's phases are turned by.
+
+    `loaded` are the register buffers that loads from TMEM fill.
+    """
 
     reach: ReachMap
     words: Words
     targets: ArrivalTargets
     offsets: Mapping[KernelObject, int | None]
+    loaded: frozenset[KernelObject]
     lanes_together: bool = True
 
     def steps_of(self, reached: Reached, group: Group, thread: Registers) -> Iterator[Step]:
@@ -235,9 +240,9 @@ class StepMaker:
         match operation.op:
             case Op.CLUSTER_SYNC:
                 alive = shape.everyone & ~reached.returned
-                yield Meet(at, Meeting(Scope.CLUSTER, -1), alive.bit_count())
+                yield Meet(at, Meeting(Scope.CLUSTER, -1), alive.bit_count(), all_left=True)
             case Op.CTA_SYNC:
-                yield Meet(at, Meeting(Scope.CTA, cta), alive.bit_count())
+                yield Meet(at, Meeting(Scope.CTA, cta), alive.bit_count(), all_left=True)
             case Op.WARP_SYNC:
                 warps = warps_touched(group.threads, shape)
                 if warps == group.threads:
@@ -283,18 +288,35 @@ class StepMaker:
     def _touches(self, operation: Operation, group: Group, thread: Registers) -> Iterator[Step]:
         """Yield the reads and writes of SMEM by threads, and where TVM lets them meet inside."""
         if operation.op is Op.TILE_OP:
+            for value in operation.arguments:
+                yield from self._use(region_of(value), operation, group, thread)
             if may_meet_inside(operation):
                 yield self._inner_meeting(operation, group)
             return
+        yield from self._use(origin(operation), operation, group, thread)
         for region, writes in ((origin(operation), False), (destination(operation), True)):
             area = self._area(region, group.cta, thread)
             if area is not None and area.place is Place.SHARED:
                 yield Touch(operation.span, area, writes)
 
+    def _use(
+        self, region: Region | None, operation: Operation, group: Group, thread: Registers
+    ) -> Iterator[Touch]:
+        """Yield the use of registers that loads from TMEM fill."""
+        if region is not None and region.buffer in self.loaded:
+            area = area_of(region, group.number, thread, self.reach)
+            if area is not None:
+                yield Touch(operation.span, area, writes=False)
+
+    def _registers(self, load: Operation, group: Group, thread: Registers) -> Area | None:
+        """Return the registers that a load from TMEM fills: each thread has its own."""
+        region = destination(load)
+        return area_of(region, group.number, thread, self.reach) if region is not None else None
+
     def _inner_meeting(self, operation: Operation, group: Group) -> Meet:
         if operation.name.startswith("Tx.cta."):
             everyone = self.reach.shape.threads
-            return Meet(operation.span, Meeting(Scope.CTA, group.cta), everyone)
+            return Meet(operation.span, Meeting(Scope.CTA, group.cta), everyone, all_left=True)
         number = TILE_OPERATION_BARRIER
         return Meet(operation.span, Meeting(Scope.NAMED, group.cta, number), WARPGROUP)
 
@@ -309,8 +331,12 @@ class StepMaker:
                 else:
                     yield TmemStore(operation.span, to)
             elif source is not None and source.place is Place.TENSOR:
-                yield TmemLoad(operation.span, source)
-            elif given(operation, "mbar") is not None:
+                yield TmemLoad(operation.span, source, self._registers(operation, group, thread))
+            elif given(operation, "mbar") is None or leaves_dispatch_open(operation, _DISPATCH):
+                # With no `dispatch=`, TVM makes it a copy by threads and drops `mbar`.
+                if to is not None:
+                    yield Touch(operation.span, to, writes=True)
+            else:
                 raise NotFollowed("a copy with mbar= that is no TMA load", operation.span)
         elif bulk.direction is Direction.STORE:
             yield Store(operation.span, source)
