@@ -140,7 +140,7 @@ class Machine:
         return meet.expected - self.meetings[meet.meeting].come - self._left(meet)
 
     def _left(self, meet: Meet) -> int:
-        """Return how many threads a meeting no longer waits for: those that have left the kernel."""
+        """Return how many threads a meeting no longer waits for: they have left the kernel."""
         if not meet.all_left:
             return 0
         whole = meet.meeting.scope is Scope.CLUSTER
