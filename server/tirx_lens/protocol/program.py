@@ -266,6 +266,7 @@ Step: TypeAlias = (
 class Role:
     """Threads of one CTA that do the same, in order.
 
+    `family` names the warpgroup that they are in, with whose other threads they often go together;
     `threads` is how many they are: each `Meet` of the role counts so many. The `arrivals` of an
     `Arrive` are those of all of them together.
     """
@@ -274,6 +275,7 @@ class Role:
     cta: int
     threads: int
     steps: tuple[Step, ...]
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,5 +56,5 @@ def _program(view: KernelView) -> Program:
     for group in groups_of(reach, walker.places(body)):
         thread = Registers(shared, group.number, group.threads)
         steps = walker.follow(body, group, thread)
-        roles.append(Role(group.name, group.cta, group.size, steps))
+        roles.append(Role(group.name, group.cta, group.size, steps, group.family))
     return Program(tuple(words.words), tuple(roles))

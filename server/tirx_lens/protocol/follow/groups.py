@@ -10,6 +10,7 @@ from tirx_lens.protocol.follow.unfollowed import NotFollowed
 from tirx_lens.rules.facts.registers import MOST_VALUES, extent_of
 from tirx_lens.threads.describe import place
 from tirx_lens.threads.participants import Pick
+from tirx_lens.threads.shape import WARPGROUP
 from tirx_lens.threads.warps import warps_of
 
 if TYPE_CHECKING:
@@ -23,11 +24,15 @@ _MOST_GROUPS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)  # each is one: comparing sets of threads is dear
 class Group:
-    """Threads of one CTA that do the same. `number` is the one that is followed for all."""
+    """Threads of one CTA that do the same. `number` is the one that is followed for all.
+
+    `family` names the warpgroup of the first of them.
+    """
 
     threads: int
     cta: int
     name: str
+    family: str
 
     @property
     def number(self) -> int:
@@ -75,7 +80,10 @@ def _group(reach: ReachMap, threads: int, elected: dict[int, int]) -> Group:
     name = place(everywhere, shape)
     if possible is not None:
         name = f"one elected lane of {name}"
-    return Group(threads, cta, name)
+    first = threads >> (cta * shape.threads)
+    number = ((first & -first).bit_length() - 1) // WARPGROUP
+    family = place(sum(shape.warpgroup(number, rank) for rank in range(shape.ctas)), shape)
+    return Group(threads, cta, name, family)
 
 
 def _masks(reach: ReachMap, places: list[Reached]) -> list[int]:
