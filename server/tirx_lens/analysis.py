@@ -85,11 +85,14 @@ def analyse(
     selection: Selection | None = None,
     given: Given | None = None,
     library: Library | None = None,
+    *,
+    histories: bool = True,
 ) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
     `given` is what the user says of the text besides: arguments of its builders, its TVM. `library`
-    has the modules that it imports; without one they stay unknown.
+    has the modules that it imports; without one they stay unknown. With `histories`, kernels are
+    also run, which may take a hundred milliseconds each.
     Never raises for any text: what could not be read gives no finding, and what broke on the way is
     among the failures.
     """
@@ -99,13 +102,18 @@ def analyse(
     except Exception as error:
         return unreadable(source, error)
     joined = library.joined(source) if library is not None else source
-    checked = check_kernels(joined, read.kernels, selection, given)
+    checked = check_kernels(joined, read.kernels, selection, given, histories=histories)
     analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
     return analysis.depending_on(library.asked) if library is not None else analysis
 
 
 def check_kernels(
-    source: SourceText, kernels: Iterable[Kernel], selection: Selection, given: Given
+    source: SourceText,
+    kernels: Iterable[Kernel],
+    selection: Selection,
+    given: Given,
+    *,
+    histories: bool = True,
 ) -> Checked:
     """Follow the threads through kernels and run the rules that `selection` admits on them.
 
@@ -127,7 +135,7 @@ def check_kernels(
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(source, placed, rules, given.tvm_version)
+    ran = run_rules(source, placed, rules, given.tvm_version, histories=histories)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))

@@ -24,11 +24,13 @@ class Simulated:
     """What came of running a kernel.
 
     `history` is the one to show: the first that stops or has a race, else the plain one; None where
-    the kernel is `unfollowed`. `is_complete` says that no other order can end differently.
+    the kernel is `unfollowed`. `is_plain` says that it is the plain one, in which everybody goes on
+    as soon as possible; `is_complete`, that no other order can end differently.
     """
 
     history: History | None = None
     unfollowed: Unfollowed | None = None
+    is_plain: bool = True
     is_complete: bool = False
 
     @property
@@ -48,7 +50,8 @@ def _simulated(view: KernelView) -> Simulated:
         return Simulated(unfollowed=program)
     explored = explore(program, _BUDGET, is_bad, _MOST_ORDERS)
     bad = next(filter(is_bad, explored.histories), None)
-    return Simulated(bad or explored.histories[0], None, explored.is_complete)
+    plain = explored.histories[0]
+    return Simulated(bad or plain, None, bad in (None, plain), explored.is_complete)
 
 
 def is_bad(history: History) -> bool:

@@ -99,10 +99,8 @@ def blocked_text(history: History, blocked: Blocked, who: str | None = None) -> 
 def wants(history: History, blocked: Blocked) -> str:
     """Say what the phase that a role waits for still wants."""
     if blocked.lapped:
-        return (
-            f"{phase_name(blocked.phase)} is over, but so is the one behind it: its parity is "
-            "taken for that of the phase that is under way"
-        )
+        late = f"{phase_name(blocked.phase + 1)} ended before this wait"
+        return f"{late}, which now takes its parity for that of {phase_name(blocked.phase + 2)}"
     count = history.program.words[blocked.word or 0].count
     if count >= 1 << 30:
         return "nobody initialises it"

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from tirx_lens.rules.rule import Question, Rule
     from tirx_lens.threads.reach import ReachMap
 
-_HANDOFFS = "TX1"
+_HANDOFFS = ("TX1",)
 """The rules about barriers, phases, pipelines and schedulers."""
+
+_RUN = ("TX1", "TX2", "TX3", "TX401")
+"""The rules whose errors upset a run of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,13 @@ def run_rules(
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
     tvm_version: TvmVersion | None = None,
+    *,
+    histories: bool = True,
 ) -> Ran:
     """Run `rules` on `kernels`.
 
     `source` is the text joined with those that it imports; `tvm_version` is what the user says they
-    are written for.
+    are written for. With `histories`, kernels are also run.
     """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
@@ -69,9 +74,12 @@ def run_rules(
         found: list[Finding] = []
         for rule in rules:
             _ask(rule, rule.check, view, found, failures)
-        if not any(map(_breaks_a_handoff, found)):
+        if not _has_error(found, _HANDOFFS):
             for rule in rules:
                 _ask(rule, rule.check_run, view, found, failures)
+        if histories and not _has_error(found, _RUN) and not _has_alarm(found, _HANDOFFS):
+            for rule in rules:
+                _ask(rule, rule.check_history, view, found, failures)
         findings += placed_in_text(source, kernel, found)
         asked += [Asked(*key, answer) for key, answer in view.asked.items()]
     return Ran(tuple(findings), tuple(failures), tuple(asked))
@@ -91,8 +99,13 @@ def _ask(
         failures.append(RuleFailure(rule.code, view.kernel.name, reason))
 
 
-def _breaks_a_handoff(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR and finding.code.startswith(_HANDOFFS)
+def _has_alarm(found: Iterable[Finding], codes: tuple[str, ...]) -> bool:
+    loud = (Severity.ERROR, Severity.WARNING)
+    return any(one.severity in loud and one.code.startswith(codes) for one in found)
+
+
+def _has_error(found: Iterable[Finding], codes: tuple[str, ...]) -> bool:
+    return any(one.severity is Severity.ERROR and one.code.startswith(codes) for one in found)
 
 
 def settle(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:

@@ -159,6 +159,14 @@ class Rule(Page, ABC):
         """
         yield from ()
 
+    def check_history(self, view: KernelView) -> Iterator[Finding]:  # noqa: ARG002
+        """Yield what only the kernel's handoffs, run together, show.
+
+        Asked last, and only of a kernel in which no rule about barriers, storage or fences found
+        an error. It may take a hundred milliseconds, so an editor asks when typing pauses.
+        """
+        yield from ()
+
     def finding(
         self,
         severity: Severity,

@@ -11,12 +11,14 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.queries import top_level
 from tirx_lens.model.span import Span
+from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import branch_spans, position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
+from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -222,6 +224,16 @@ class DeallocUnsynchronised(Rule):
             access = _unsynchronised(view, reach, freed)
             if access is not None:
                 yield self._finding(view, reach, freed.reached, access)
+
+    def check_history(self, view: KernelView) -> Iterator[Finding]:
+        """Tell of frees that an access of a run may come after."""
+        for found in races_of(view, (Hazard.FREED,)):
+            message = (
+                f"{found.who} is here, perhaps while or after tensor memory is given back: "
+                f"{found.first_who} on line {view.line(found.other)} and this are put in order by "
+                "no barrier. Let all who use it meet before the `dealloc`"
+            )
+            yield self.finding(Severity.ERROR, message, found.at, related=found.related)
 
     def _finding(
         self, view: KernelView, reach: ReachMap, freed: Reached, access: Reached

@@ -228,8 +228,6 @@ def build(COLS):
             T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=COLS, cta_group=1)
         T.cuda.cta_sync()
         acc = T.decl_buffer((128, COLS), "float32", scope="tmem", allocated_addr=addr[0])
-        if tid == 0:
-            Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
         T.cuda.cta_sync()
         if tid < 32:
             T.ptx.tcgen05.dealloc(addr[0], n_cols=512, cta_group=1)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.span import Span
+from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.engine_reads import engine_reads, last_write
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
+from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -338,6 +340,16 @@ class ProxyFenceMissing(Rule):
                 unfenced[read.index] = max(latest, (write, read), key=lambda pair: pair[0])
         for write, read in unfenced.values():
             yield self._finding(view, reach, reach.reached[write], read)
+
+    def check_history(self, view: KernelView) -> Iterator[Finding]:
+        """Tell of reads by an engine in a run that no proxy fence comes before."""
+        for found in races_of(view, (Hazard.UNFENCED,)):
+            message = (
+                f"{found.who} lets an engine read {found.area} here, which {found.first_who} wrote "
+                f"on line {view.line(found.other)}: no proxy fence in between shows the writes to "
+                "the asynchronous proxy, and it may read what was there before"
+            )
+            yield self.finding(Severity.ERROR, message, found.at, related=found.related)
 
     def _finding(
         self, view: KernelView, reach: ReachMap, write: Reached, read: EngineRead

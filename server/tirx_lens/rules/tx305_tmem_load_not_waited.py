@@ -11,6 +11,8 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
+from tirx_lens.protocol.history import Hazard
+from tirx_lens.protocol.program import Place
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
@@ -23,6 +25,7 @@ from tirx_lens.rules.facts.course import (
     surely_overlap,
 )
 from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load
+from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -283,6 +286,16 @@ class TmemLoadNotWaited(Rule):
             if early is not None and early.use.operation.span not in seen:
                 seen.add(early.use.operation.span)
                 yield self._finding(view, reach, reached, early)
+
+    def check_history(self, view: KernelView) -> Iterator[Finding]:
+        """Tell of registers that a run uses before they are loaded."""
+        for found in races_of(view, (Hazard.READ_EARLY,), (Place.REGISTERS,)):
+            message = (
+                f"{found.who} uses {found.area} here, which the load from TMEM on line "
+                f"{view.line(found.other)} may not have filled yet: no `tcgen05.wait.ld` is in "
+                "between"
+            )
+            yield self.finding(Severity.ERROR, message, found.at, related=found.related)
 
     def _finding(self, view: KernelView, reach: ReachMap, load: Reached, early: _Early) -> Finding:
         line, use = view.line(load.operation.span), early.use

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
+from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
@@ -21,6 +22,7 @@ from tirx_lens.rules.facts.publication import (
     signalled_by_engines,
     writers_of,
 )
+from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -320,6 +322,16 @@ class MbarrierInitNotPublished(Rule):
         if early:  # one meeting is missing, however many barriers it would publish
             init, use = min(early, key=lambda pair: reach.reached.index(pair[1]))
             yield self._unpublished(view, reach, init, use)
+
+    def check_history(self, view: KernelView) -> Iterator[Finding]:
+        """Tell of uses of barriers in a run that their init may come after."""
+        for found in races_of(view, (Hazard.UNPUBLISHED,)):
+            message = (
+                f"{found.who} uses a barrier here that {found.first_who} initialises on line "
+                f"{view.line(found.other)}: nothing makes it wait for that, and a barrier that is "
+                "not initialised fails the launch. Let them meet after the init"
+            )
+            yield self.finding(Severity.ERROR, message, found.at, related=found.related)
 
     def _unpublished(
         self, view: KernelView, reach: ReachMap, init: Reached, use: Reached

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.protocol.history import Hazard
+from tirx_lens.protocol.program import Place
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.races import Race, unmet_reuses, unmet_writes
 from tirx_lens.rules.facts.unwaited import unwaited
+from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
 
     from tirx_lens.rules.facts.races import Found
     from tirx_lens.threads.reach import ReachMap
+
+_DOES = {
+    Hazard.READ_EARLY: ("reads", "writes it"),
+    Hazard.OVERWRITTEN: ("writes", "reads it"),
+    Hazard.WRITTEN_TWICE: ("writes", "writes it"),
+}
 
 _WRITEBACK = """
     pool = T.SMEMPool()
@@ -304,6 +313,17 @@ class StorageRace(Rule):
             if (found.race, span.start, span.end) not in seen:
                 seen.add((found.race, span.start, span.end))
                 yield self._finding(view, reach, found)
+
+    def check_history(self, view: KernelView) -> Iterator[Finding]:
+        """Tell of accesses in a run that nothing puts in order."""
+        for found in races_of(view, _DOES, (Place.SHARED, Place.TENSOR)):
+            does, still = _DOES[found.race.hazard]
+            message = (
+                f"{found.who} {does} {found.area} here, perhaps while {found.first_who} {still} "
+                f"on line {view.line(found.other)}: nothing that it has waited for tells that this "
+                "is over. Wait for a barrier that does"
+            )
+            yield self.finding(Severity.ERROR, message, found.at, related=found.related)
 
     def _finding(self, view: KernelView, reach: ReachMap, found: Found) -> Finding:
         who = place(found.threads, reach.shape)
