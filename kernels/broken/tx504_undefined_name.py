@@ -169,6 +169,8 @@ def gemm(M, N, K):
         if wg_id == 0:
             if warp_id == 0:
                 T.ptx["tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned"]()
-                T.ptx["tcgen05.dealloc.cta_group::1.sync.aligned.b32"](tmem_base, columns)
+                T.ptx["tcgen05.dealloc.cta_group::1.sync.aligned.b32"](
+                    tmem_base, columns
+                )
 
     return kernel
