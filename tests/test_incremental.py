@@ -175,9 +175,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The builders whose kernels were read since the list was last cleared."""
     names: list[str] = []
 
-    def noting(source, kernels, *others):
+    def noting(source, kernels, *others, **options):
         names.extend(str(kernel.builder or kernel.name) for kernel in kernels)
-        return check_kernels(source, kernels, *others)
+        return check_kernels(source, kernels, *others, **options)
 
     monkeypatch.setattr(incremental, "check_kernels", noting)
     return names

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import Given
+from tirx_lens.protocol.wanted import always
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
 from tirx_lens.suppressing import hold_against_comments
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.engine import Asked
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
@@ -86,13 +88,13 @@ def analyse(
     given: Given | None = None,
     library: Library | None = None,
     *,
-    histories: bool = True,
+    run_while: RunWhile | None = always,
 ) -> Analysis:
     """Read the text, run the rules that `selection` admits, and drop what comments suppress.
 
     `given` is what the user says of the text besides: arguments of its builders, its TVM. `library`
-    has the modules that it imports; without one they stay unknown. With `histories`, kernels are
-    also run, which may take a hundred milliseconds each.
+    has the modules that it imports; without one they stay unknown. Kernels are also run,
+    which may take a hundred milliseconds each, unless `run_while` is None.
     Never raises for any text: what could not be read gives no finding, and what broke on the way is
     among the failures.
     """
@@ -102,7 +104,7 @@ def analyse(
     except Exception as error:
         return unreadable(source, error)
     joined = library.joined(source) if library is not None else source
-    checked = check_kernels(joined, read.kernels, selection, given, histories=histories)
+    checked = check_kernels(joined, read.kernels, selection, given, run_while=run_while)
     analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
     return analysis.depending_on(library.asked) if library is not None else analysis
 
@@ -113,11 +115,12 @@ def check_kernels(
     selection: Selection,
     given: Given,
     *,
-    histories: bool = True,
+    run_while: RunWhile | None = always,
 ) -> Checked:
     """Follow the threads through kernels and run the rules that `selection` admits on them.
 
-    `source` is the text joined with those that it imports: `Library.joined`.
+    `source` is the text joined with those that it imports: `Library.joined`. Raise
+    `NoLongerWantedError` where `run_while` says no before all kernels are run.
     """
     failures: list[tuple[str, str]] = []
     is_complete = True
@@ -135,7 +138,7 @@ def check_kernels(
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(source, placed, rules, given.tvm_version, histories=histories)
+    ran = run_rules(source, placed, rules, given.tvm_version, run_while=run_while)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))

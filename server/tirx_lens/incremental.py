@@ -9,6 +9,7 @@ from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unre
 from tirx_lens.model.given import Given
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.span import Span
+from tirx_lens.protocol.wanted import NoLongerWantedError, always
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.statements import VersionReader
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.rule import Question
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.syntax.statements import Unit
@@ -41,16 +43,25 @@ class Analyser:
         self._answers: dict[tuple[Question, object], object] = {}
 
     def analyse(
-        self, source: SourceText, selection: Selection | None = None, given: Given | None = None
+        self,
+        source: SourceText,
+        selection: Selection | None = None,
+        given: Given | None = None,
+        *,
+        run_while: RunWhile | None = always,
     ) -> Analysis:
         """Analyse the next version of the text, or the same with another selection or others given.
 
-        What one pair of these gave is never taken for what another gives.
+        What one pair of these gave is never taken for what another gives. Kernels are also run
+        unless `run_while` is None: what a run has found in one that has not changed is given even
+        then. Raise `NoLongerWantedError` where it says no meanwhile.
         """
-        wanted = _Wanted(selection or Selection(), given or Given())
+        wanted = _Wanted(selection or Selection(), given or Given(), run_while)
         asked: set[Answered] = set()
         try:
             checked, is_whole = self._check(source, wanted, asked)
+        except NoLongerWantedError:
+            raise
         except Exception as error:
             return unreadable(source, error)
         analysis = conclude(source, checked, wanted.selection, is_whole=is_whole)
@@ -82,7 +93,13 @@ class Analyser:
             for start, kernels in version.kernels(known, wanted.given, self._library):
                 if start in units and start not in known:
                     joined = self._joined(source)  # with the modules read for these kernels
-                    fresh[start] = check_kernels(joined, kernels, wanted.selection, wanted.given)
+                    fresh[start] = check_kernels(
+                        joined,
+                        kernels,
+                        wanted.selection,
+                        wanted.given,
+                        run_while=wanted.run_while,
+                    )
                     self._keep(units[start], wanted, fresh[start])
         if self._library is not None:
             asked.update(self._library.asked)
@@ -97,6 +114,8 @@ class Analyser:
     ) -> tuple[Checked, tuple[Answered, ...]] | None:
         """Return what is kept of a unit, and what its modules were asked, if all that holds."""
         found = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
+        if found is not None and wanted.run_while is not None and not found.is_run:
+            return None
         if found is None or (self._library and not self._library.holds(found.of_modules)):
             return None
         kept = found.checked
@@ -131,15 +150,21 @@ class Analyser:
             return  # it speaks of a place that may move by itself
         of_modules = self._library.asked if self._library is not None else ()
         kept = Checked(findings, (), asked, checked.is_complete, checked.unread)
-        self._kept.put((unit.key, *wanted.key), _Kept(kept, of_modules))
+        self._kept.put(
+            (unit.key, *wanted.key), _Kept(kept, of_modules, wanted.run_while is not None)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What one unit gave, its places counted among its parts, and what modules were asked."""
+    """What one unit gave, its places counted among its parts, and what modules were asked.
+
+    `is_run` says that its kernels have been run.
+    """
 
     checked: Checked
     of_modules: tuple[Answered, ...]
+    is_run: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +173,7 @@ class _Wanted:
 
     selection: Selection
     given: Given
+    run_while: RunWhile | None = always
 
     @property
     def key(self) -> tuple[object, ...]:

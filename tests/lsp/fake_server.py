@@ -118,7 +118,9 @@ def _divergent(request: BuildRequest, line: int) -> KernelResult:
     return KernelResult("kernel", request.builder, {}, DIVERGENT, "0.99", target, links)
 
 
-def analyse(source: SourceText, selection: Selection, given: Given) -> Analysis:
+def analyse(
+    source: SourceText, selection: Selection, given: Given, run_while: object = None
+) -> Analysis:
     time.sleep(SLOWNESS * source.data.count(b"SLOW"))
     if b"BREAK" in source.data:
         raise RuntimeError("the analysis broke")

@@ -157,7 +157,7 @@ def test_nothing_but_messages_comes_on_standard_output():
         "import fake_server\n"
         "from tirx_lens.lsp.server import create_server\n"
         "from tirx_lens.lsp.stdio import serve\n"
-        "def analyse(source, selection, given):\n"
+        "def analyse(source, selection, given, run_while=None):\n"
         "    print('a stray line')\n"
         "    import os; os.write(1, b'another')\n"
         "    return fake_server.analyse(source, selection, given)\n"

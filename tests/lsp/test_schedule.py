@@ -9,7 +9,10 @@ from tirx_lens.analysis import Analysis
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.documents import Document
 from tirx_lens.lsp.schedule import Schedule
+from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.model.source import SourceText
+from tirx_lens.model.span import Span
+from tirx_lens.protocol.wanted import NoLongerWantedError
 
 URI = "file:///a.py"
 
@@ -21,16 +24,16 @@ def version(number: int, text: str = "tirx", uri: str = URI) -> Document:
 class Bench:
     """A schedule whose analyses wait for the test to let them go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause: float = 60) -> None:
         self.started: list[str] = []
         self.delivered: list[int] = []
         self.threads: set[int] = set()
         self.gate = threading.Event()
         self.most_at_once = 0
         self._at_once = 0
-        self.schedule = Schedule(lambda uri: self.analyse, Background(), self.deliver)
+        self.schedule = Schedule(lambda uri: self.analyse, Background(), self.deliver, pause)
 
-    def analyse(self, source: SourceText) -> Analysis:
+    def analyse(self, source: SourceText, run_while=None) -> Analysis:
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         self.started.append(source.text)
@@ -124,7 +127,7 @@ async def test_a_failing_analysis_is_logged_and_the_next_one_runs(caplog):
 
 
 async def test_a_failing_rule_is_logged_and_the_others_report(caplog):
-    def analyse(source: SourceText) -> Analysis:
+    def analyse(source: SourceText, run_while=None) -> Analysis:
         return Analysis(source, failures=(("TX102", "KeyError: 'x'"),))
 
     delivered = []
@@ -182,7 +185,7 @@ async def test_each_document_has_an_analyser_of_its_own_until_it_is_closed():
         seen: list[str] = []
         made.append(seen)
 
-        def analyse(source: SourceText) -> Analysis:
+        def analyse(source: SourceText, run_while=None) -> Analysis:
             seen.append(source.text)
             return Analysis(source)
 
@@ -200,3 +203,72 @@ async def test_each_document_has_an_analyser_of_its_own_until_it_is_closed():
     schedule.submit(version(1, "tirx again"))
     await asyncio.wait_for(schedule.newest(URI), 5)
     assert made == [["tirx 1", "tirx 2"], ["tirx"], ["tirx again"]]
+
+
+class Runs:
+    """An analyser that finds more when kernels are run, and runs until it is told to stop."""
+
+    def __init__(self, pause: float, *, endless: bool = False) -> None:
+        self.asked: list[tuple[str, bool]] = []
+        self.delivered: list[tuple[int, int]] = []
+        self.given_up = 0
+        self._endless = endless
+        self.schedule = Schedule(lambda uri: self.analyse, Background(), self.deliver, pause)
+
+    def analyse(self, source: SourceText, run_while=None) -> Analysis:
+        self.asked.append((source.text, run_while is not None))
+        if run_while is None:
+            return Analysis(source)
+        while self._endless:
+            if not run_while():
+                self.given_up += 1
+                raise NoLongerWantedError
+        finding = Finding("TX108", "handoff-deadlock", Severity.ERROR, "stops", Span(0, 1))
+        return Analysis(source, (finding,))
+
+    def deliver(self, analysed) -> None:
+        self.delivered.append((analysed.document.version, len(analysed.findings)))
+
+    async def until_delivered(self, count: int) -> None:
+        while len(self.delivered) < count:
+            await asyncio.sleep(0.001)
+
+
+async def test_kernels_are_run_when_typing_pauses():
+    runs = Runs(pause=0.01)
+    runs.schedule.submit(version(1))
+    await asyncio.wait_for(runs.until_delivered(2), 5)
+    assert runs.delivered == [(1, 0), (1, 1)]
+    assert len(runs.schedule.done(URI).findings) == 1
+
+
+async def test_no_kernel_is_run_while_versions_come():
+    runs = Runs(pause=60)
+    for number in range(5):
+        runs.schedule.submit(version(number))
+        await asyncio.wait_for(runs.schedule.newest(URI), 5)
+    assert not any(run for _, run in runs.asked)
+
+
+async def test_a_run_is_given_up_when_the_next_version_comes():
+    runs = Runs(pause=0, endless=True)
+    runs.schedule.submit(version(1, "tirx 1"))
+    while ("tirx 1", True) not in runs.asked:
+        await asyncio.sleep(0.001)
+    runs.schedule.submit(version(2, "tirx 2"))
+    analysed = await asyncio.wait_for(runs.schedule.newest(URI), 5)
+    assert analysed.document.version == 2
+    assert runs.given_up == 1
+    runs.schedule.forget(URI)
+    while runs.given_up < 2 and ("tirx 2", True) in runs.asked:
+        await asyncio.sleep(0.001)
+    assert runs.delivered == [(1, 0), (2, 0)]
+
+
+async def test_a_closed_document_is_not_run():
+    runs = Runs(pause=0.01)
+    runs.schedule.submit(version(1))
+    await asyncio.wait_for(runs.schedule.newest(URI), 5)
+    runs.schedule.forget(URI)
+    await asyncio.sleep(0.05)
+    assert runs.delivered == [(1, 0)]

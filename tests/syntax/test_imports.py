@@ -327,9 +327,9 @@ def test_an_open_file_wins_over_the_disk(tmp_path: Path) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
-    def noting(source, kernels, *others):
+    def noting(source, kernels, *others, **options):
         names.extend(kernel.name for kernel in kernels)
-        return check_kernels(source, kernels, *others)
+        return check_kernels(source, kernels, *others, **options)
 
     monkeypatch.setattr(incremental, "check_kernels", noting)
     return names

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.syntax.library import Library
 
 
@@ -29,13 +30,19 @@ class LazyAnalyser:
         self._path = to_fs_path(uri) if uri.startswith("file:") else None
         self._analyser: Analyser | None = None
 
-    def __call__(self, source: SourceText, selection: Selection, given: Given) -> Analysis:
-        """Analyse the next version of the document."""
+    def __call__(
+        self,
+        source: SourceText,
+        selection: Selection,
+        given: Given,
+        run_while: RunWhile | None = None,
+    ) -> Analysis:
+        """Analyse the next version of the document; run its kernels where `run_while` is given."""
         if self._analyser is None:
             from tirx_lens.incremental import Analyser
 
             self._analyser = Analyser(self._library())
-        return self._analyser.analyse(source, selection, given)
+        return self._analyser.analyse(source, selection, given, run_while=run_while)
 
     def _library(self) -> Library | None:
         """Return the modules that the document can import; None when it is no file."""

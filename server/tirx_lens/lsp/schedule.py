@@ -1,4 +1,7 @@
-"""When to analyse: at once when idle, the newest text next when busy, never a stale one."""
+"""When to analyse: at once when idle, the newest text next when busy, never a stale one.
+
+Kernels are run when typing pauses; a run is given up when its author types on.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from tirx_lens.protocol.wanted import NoLongerWantedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,10 +20,14 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.documents import Document
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
 
-    Analyse = Callable[[SourceText], Analysis]
+    Analyse = Callable[[SourceText, RunWhile | None], Analysis]
 
 _log = logging.getLogger(__name__)
+
+PAUSE = 0.3
+"""Seconds without an edit after which kernels are run."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Schedule:
     """Analyses documents in the background, one version of a document at a time.
 
     A version submitted while another of its document is under way waits; of several, only the
-    newest is analysed. There is no delay by the clock.
+    newest is analysed, with no delay by the clock. Its kernels are run after a `pause` in seconds.
     """
 
     def __init__(
@@ -41,8 +50,12 @@ class Schedule:
         new_analyser: Callable[[str], Analyse],
         background: Background,
         deliver: Callable[[Analysed], None],
+        pause: float = PAUSE,
     ) -> None:
         """Each document gets an analyser of its own, by its URI, and that its versions in order.
+
+        An analyser is given a text and what says how long a run of its kernels is wanted, or None
+        where they are not to be run.
 
         `deliver` is called on the message loop, for the newest version of a document only.
         """
@@ -54,6 +67,9 @@ class Schedule:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._done: dict[str, Analysed] = {}
         self._depends: dict[str, Analysis] = {}
+        self._pause = pause
+        self._pausing: dict[str, asyncio.Task[None]] = {}
+        self._runs: dict[str, asyncio.Task[None]] = {}
 
     def submit(self, document: Document) -> None:
         """Have this version analysed, in place of any version not yet begun.
@@ -62,12 +78,14 @@ class Schedule:
         """
         self._newest[document.uri] = replace(document)
         self._done.pop(document.uri, None)
+        self._run_no_more(document.uri)
         if document.uri not in self._running:
             self._running[document.uri] = asyncio.create_task(self._follow(document.uri))
 
     def forget(self, uri: str) -> None:
         """Deliver nothing more for a document, and drop what its analyser remembers."""
         self._newest.pop(uri, None)
+        self._run_no_more(uri)
         self._analysers.pop(uri, None)
         self._done.pop(uri, None)
         self._depends.pop(uri, None)
@@ -98,30 +116,60 @@ class Schedule:
     def close(self) -> None:
         """Stop following documents. A running analysis ends by itself, undelivered."""
         self._newest.clear()
-        for task in self._running.values():
+        for task in (*self._running.values(), *self._pausing.values()):
             task.cancel()
 
     async def _follow(self, uri: str) -> None:
         try:
             while (document := self._newest.get(uri)) is not None:
-                findings = await self._findings_in(document)
+                if (run := self._runs.get(uri)) is not None:
+                    await asyncio.shield(run)  # an analyser does one thing at a time
+                findings = await self._findings_in(document, None)
                 if self._newest.get(uri) is document:
                     self._done[uri] = Analysed(document, findings)
                     self._deliver(self._done[uri])
+                    if uri in self._analysers:
+                        self._pausing[uri] = asyncio.create_task(self._run_later(document))
                     return
         except Exception as error:  # one that could not be delivered must not stop the next
             _log.exception("could not report on %s: %s: %s", uri, type(error).__name__, error)
         finally:
             self._running.pop(uri, None)
 
-    async def _findings_in(self, document: Document) -> tuple[Finding, ...]:
+    def _run_no_more(self, uri: str) -> None:
+        """Let no run begin for a version that is not the newest; one under way ends by itself."""
+        if (task := self._pausing.pop(uri, None)) is not None:
+            task.cancel()
+
+    async def _run_later(self, document: Document) -> None:
+        """Run the kernels of a version once no other has come for a while."""
+        await asyncio.sleep(self._pause)
+        uri = document.uri
+        self._runs[uri] = self._pausing.pop(uri)
+        try:
+            findings = await self._findings_in(document, lambda: self._newest.get(uri) is document)
+            if self._newest.get(uri) is document and findings != self._done[uri].findings:
+                self._done[uri] = Analysed(document, findings)
+                self._deliver(self._done[uri])
+        except NoLongerWantedError:
+            _log.debug("%s was edited while its kernels ran", uri)
+        except Exception as error:
+            _log.exception("could not report on %s: %s: %s", uri, type(error).__name__, error)
+        finally:
+            self._runs.pop(uri, None)
+
+    async def _findings_in(
+        self, document: Document, run_while: RunWhile | None
+    ) -> tuple[Finding, ...]:
         if not mentions_tirx(document.source):
             return ()
         if document.uri not in self._analysers:
             self._analysers[document.uri] = self._new_analyser(document.uri)
         analyse = self._analysers[document.uri]
         try:
-            analysis = await self._background.run(lambda: analyse(document.source))
+            analysis = await self._background.run(lambda: analyse(document.source, run_while))
+        except NoLongerWantedError:
+            raise
         except Exception as error:
             _log.exception(
                 "could not analyse %s: %s: %s", document.uri, type(error).__name__, error

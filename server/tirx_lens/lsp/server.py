@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
 
-    Analyse = Callable[[SourceText, Selection, Given], Analysis]
+    Analyse = Callable[[SourceText, Selection, Given, RunWhile | None], Analysis]
     NewAnalyser = Callable[["LensServer", str], Analyse]
 
 _log = logging.getLogger(__name__)
@@ -209,27 +210,28 @@ class LensServer(LanguageServer):
             if document is not None:
                 self.look_at(document)
 
-    def _analyser_of(self, uri: str) -> Callable[[SourceText], Analysis]:
+    def _analyser_of(self, uri: str) -> Callable[[SourceText, RunWhile | None], Analysis]:
         """Make the analyser of a document; it is called on the background threads."""
         if is_configuration(uri):
-            return check_configuration
+            return lambda source, _: check_configuration(source)
         analyse = self._new_analyser(self, uri)
 
-        def analyse_as_configured(source: SourceText) -> Analysis:
+        def analyse_as_configured(source: SourceText, run_while: RunWhile | None) -> Analysis:
             options = self.projects.options(uri)
             if options.is_excluded:
                 from tirx_lens.analysis import Analysis
 
                 return Analysis(source)
-            return analyse(source, options.selection, options.given)
+            return analyse(source, options.selection, options.given, run_while)
 
         return analyse_as_configured
 
     async def _fixed_text(self, document: Document) -> str:
         from tirx_lens.fixes import apply_safe_fixes
 
+        analyse = self._analyser_of(document.uri)
         fixed = await self.background.run(
-            lambda: apply_safe_fixes(document.source, self._analyser_of(document.uri))
+            lambda: apply_safe_fixes(document.source, lambda source: analyse(source, None))
         )
         return fixed.text
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from tirx_lens.protocol.history import Kind
 from tirx_lens.protocol.program import Meet, Wait
 from tirx_lens.protocol.run import Hold, Key, key_of, run
+from tirx_lens.protocol.wanted import always
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tirx_lens.protocol.history import Event, History
     from tirx_lens.protocol.program import Program
+    from tirx_lens.protocol.wanted import RunWhile
 
     Stop: TypeAlias = Callable[[History], bool]
 
@@ -41,7 +43,11 @@ class Explored:
 
 
 def explore(
-    program: Program, budget: int = BUDGET, stop: Stop | None = None, most: int = 10_000
+    program: Program,
+    budget: int = BUDGET,
+    stop: Stop | None = None,
+    most: int = 10_000,
+    run_while: RunWhile = always,
 ) -> Explored:
     """Run the orders of a program that matter, those with the fewest changes first.
 
@@ -56,7 +62,7 @@ def explore(
         if left <= 0 or most <= 0:
             return Explored(tuple(found), is_complete=False)
         holds = waiting.popleft()
-        history = run(program, holds)
+        history = run(program, holds, run_while)
         left, most = left - len(history.events), most - 1
         shape = _shape(history)
         if shape in known:

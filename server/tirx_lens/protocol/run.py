@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tirx_lens.protocol.history import Blocked, Event, History, Kind, Race
 from tirx_lens.protocol.machine import Machine
 from tirx_lens.protocol.program import AwaitGroups, Commit, Load, Meet, Multiply, Wait
+from tirx_lens.protocol.wanted import always, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tirx_lens.protocol.machine import MeetingState
     from tirx_lens.protocol.program import Program
+    from tirx_lens.protocol.wanted import RunWhile
 
 LOAD_TICKS = 6
 MULTIPLY_TICKS = 4
@@ -45,12 +47,12 @@ def key_of(event: Event) -> Key:
     return Key(event.role, event.index, event.kind is Kind.ARRIVED)
 
 
-def run(program: Program, holds: Iterable[Hold] = ()) -> History:
+def run(program: Program, holds: Iterable[Hold] = (), run_while: RunWhile = always) -> History:
     """Run a program.
 
     A hold that would stop everything is dropped: it asks for an order that there is not.
     """
-    return _Run(program, holds).history()
+    return _Run(program, holds).history(run_while)
 
 
 class _Run:
@@ -67,10 +69,12 @@ class _Run:
         self._held: list[tuple[int, Key]] = []
         self._done: set[Key] = set()
 
-    def history(self) -> History:
+    def history(self, run_while: RunWhile) -> History:
         for number in range(len(self._machine.roles)):
             self._schedule(0, Key(number, 0))
         while self._due or self._held:
+            if not self._serial & 0x1FF:
+                check(run_while)
             if self._due:
                 time, _, key = heapq.heappop(self._due)
             else:

@@ -40,7 +40,10 @@ class Simulated:
 
 
 def simulated(view: KernelView) -> Simulated:
-    """Run the handoffs of a kernel; worked out once for all who ask."""
+    """Run the handoffs of a kernel; worked out once for all who ask.
+
+    Raise `NoLongerWantedError` where the view's `run_while` says no meanwhile.
+    """
     return view.once(_simulated)
 
 
@@ -48,7 +51,7 @@ def _simulated(view: KernelView) -> Simulated:
     program = follow(view)
     if isinstance(program, Unfollowed):
         return Simulated(unfollowed=program)
-    explored = explore(program, _BUDGET, is_bad, _MOST_ORDERS)
+    explored = explore(program, _BUDGET, is_bad, _MOST_ORDERS, view.run_while)
     bad = next(filter(is_bad, explored.histories), None)
     plain = explored.histories[0]
     return Simulated(bad or plain, None, bad in (None, plain), explored.is_complete)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.finding import Severity
+from tirx_lens.protocol.wanted import NoLongerWantedError, always
 from tirx_lens.rules.placing import placed_in_text
 from tirx_lens.rules.rule import KernelView
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
+    from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.rule import Question, Rule
     from tirx_lens.threads.reach import ReachMap
 
@@ -59,25 +61,30 @@ def run_rules(
     rules: Sequence[type[Rule]],
     tvm_version: TvmVersion | None = None,
     *,
-    histories: bool = True,
+    run_while: RunWhile | None = always,
 ) -> Ran:
     """Run `rules` on `kernels`.
 
     `source` is the text joined with those that it imports; `tvm_version` is what the user says they
-    are written for. With `histories`, kernels are also run.
+    are written for. Kernels are also run unless `run_while` is None; where it says no meanwhile,
+    raise `NoLongerWantedError`.
     """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
-        view = KernelView(source, kernel, reach, tvm_version)
+        view = KernelView(source, kernel, reach, tvm_version, run_while or always)
         found: list[Finding] = []
         for rule in rules:
             _ask(rule, rule.check, view, found, failures)
         if not _has_error(found, _HANDOFFS):
             for rule in rules:
                 _ask(rule, rule.check_run, view, found, failures)
-        if histories and not _has_error(found, _RUN) and not _has_alarm(found, _HANDOFFS):
+        if (
+            run_while is not None
+            and not _has_error(found, _RUN)
+            and not _has_alarm(found, _HANDOFFS)
+        ):
             for rule in rules:
                 _ask(rule, rule.check_history, view, found, failures)
         findings += placed_in_text(source, kernel, found)
@@ -94,6 +101,8 @@ def _ask(
 ) -> None:
     try:
         found.extend(check(rule(), view))  # what came before it broke stays
+    except NoLongerWantedError:
+        raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         failures.append(RuleFailure(rule.code, view.kernel.name, reason))

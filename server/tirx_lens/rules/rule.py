@@ -12,6 +12,7 @@ from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
 from tirx_lens.model.imported import TextWithImports
 from tirx_lens.model.outline import Outline
 from tirx_lens.model.queries import statement_span, statements
+from tirx_lens.protocol.wanted import always
 
 if TYPE_CHECKING:
     import re
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
+    from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.threads.reach import ReachMap
 
 T = TypeVar("T")
@@ -51,13 +53,15 @@ class KernelView:
 
     `reach` is None when the text does not say how many threads the kernel has: rules about
     participants then have nothing to say. `tvm_version` is the TVM that the user says the text is
-    written for; `changes.spelling` tells it from the text where that is None.
+    written for; `changes.spelling` tells it from the text where that is None. A run of the kernel
+    is given up when `run_while` says no.
     """
 
     source: SourceText
     kernel: Kernel
     reach: ReachMap | None
     tvm_version: TvmVersion | None = None
+    run_while: RunWhile = field(default=always, compare=False, repr=False)
     asked: dict[tuple[Question, Any], object] = field(
         default_factory=dict, compare=False, repr=False
     )

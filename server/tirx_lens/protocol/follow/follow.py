@@ -10,6 +10,7 @@ from tirx_lens.protocol.follow.unfollowed import NotFollowed, Unfollowed
 from tirx_lens.protocol.follow.walk import Walker
 from tirx_lens.protocol.follow.words import Words
 from tirx_lens.protocol.program import Program, Role
+from tirx_lens.protocol.wanted import check
 from tirx_lens.rules.facts.arrival_targets import ArrivalTargets
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
@@ -54,6 +55,7 @@ def _program(view: KernelView) -> Program:
     shared = Shared(reach)
     roles: list[Role] = []
     for group in groups_of(reach, walker.places(body)):
+        check(view.run_while)
         thread = Registers(shared, group.number, group.threads)
         steps = walker.follow(body, group, thread)
         roles.append(Role(group.name, group.cta, group.size, steps, group.family))
