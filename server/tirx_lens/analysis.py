@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.given import Given
+from tirx_lens.model.given import BuilderArguments, Given
 from tirx_lens.protocol.wanted import always
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
@@ -16,13 +16,14 @@ from tirx_lens.syntax.read import read_kernels
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.engine import Asked
+    from tirx_lens.rules.rule import ReadAnew
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
 
@@ -104,7 +105,14 @@ def analyse(
     except Exception as error:
         return unreadable(source, error)
     joined = library.joined(source) if library is not None else source
-    checked = check_kernels(joined, read.kernels, selection, given, run_while=run_while)
+
+    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
+        again = read_kernels(source, given_instead(given, kernel, arguments), library).kernels
+        return next((one for one in again if one.span == kernel.span), None)
+
+    checked = check_kernels(
+        joined, read.kernels, selection, given, run_while=run_while, read_anew=read_anew
+    )
     analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
     return analysis.depending_on(library.asked) if library is not None else analysis
 
@@ -116,11 +124,13 @@ def check_kernels(
     given: Given,
     *,
     run_while: RunWhile | None = always,
+    read_anew: ReadAnew | None = None,
 ) -> Checked:
     """Follow the threads through kernels and run the rules that `selection` admits on them.
 
     `source` is the text joined with those that it imports: `Library.joined`. Raise
-    `NoLongerWantedError` where `run_while` says no before all kernels are run.
+    `NoLongerWantedError` where `run_while` says no before all kernels are run. `read_anew` reads
+    one with other arguments.
     """
     failures: list[tuple[str, str]] = []
     is_complete = True
@@ -138,10 +148,18 @@ def check_kernels(
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(source, placed, rules, given.tvm_version, run_while=run_while)
+    ran = run_rules(
+        source, placed, rules, given.tvm_version, run_while=run_while, read_anew=read_anew
+    )
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
+
+
+def given_instead(given: Given, kernel: Kernel, arguments: Mapping[str, int]) -> Given:
+    """Return what is given for a text in which a kernel's builder has other arguments."""
+    values = tuple(arguments.items())
+    return replace(given, instead=(BuilderArguments(kernel.builder or kernel.name, values),))
 
 
 def conclude(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tirx_lens.analysis import Checked, Selection, check_kernels, conclude, unreadable
+from tirx_lens.analysis import (
+    Checked,
+    Selection,
+    check_kernels,
+    conclude,
+    given_instead,
+    unreadable,
+)
 from tirx_lens.model.given import Given
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.span import Span
@@ -15,14 +22,15 @@ from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.statements import VersionReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tirx_lens.analysis import Analysis
+    from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
-    from tirx_lens.rules.rule import Question
+    from tirx_lens.rules.rule import Question, ReadAnew
     from tirx_lens.syntax.library import Answered, Library
-    from tirx_lens.syntax.statements import Unit
+    from tirx_lens.syntax.statements import Unit, Version
 
 
 class Analyser:
@@ -99,12 +107,28 @@ class Analyser:
                         wanted.selection,
                         wanted.given,
                         run_while=wanted.run_while,
+                        read_anew=self._reading_anew(version, start, units, wanted.given),
                     )
                     self._keep(units[start], wanted, fresh[start])
         if self._library is not None:
             asked.update(self._library.asked)
         checked = known | fresh
         return [checked[start] for start in units if start in checked], not version.has_errors
+
+    def _reading_anew(
+        self, version: Version, start: int, others: Iterable[int], given: Given
+    ) -> ReadAnew:
+        """Return what reads the kernels of one unit with other arguments."""
+        unwanted = frozenset(others) - {start}
+
+        def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
+            instead = given_instead(given, kernel, arguments)
+            for place, kernels in version.kernels(unwanted, instead, self._library):
+                if place == start:
+                    return next((one for one in kernels if one.span == kernel.span), None)
+            return None
+
+        return read_anew
 
     def _joined(self, source: SourceText) -> SourceText:
         return self._library.joined(source) if self._library is not None else source

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 Argument: TypeAlias = "int | float | str | bool | None"
 """A value that a builder can be given."""
@@ -42,17 +42,24 @@ class Given:
     """What is given for one text from outside it.
 
     `arguments` count for parameters that no comment above their builder names, and before calls in
-    the text. `tvm_version` is None where the text's own spelling is to tell.
+    the text; those that count `instead` go before everything. `tvm_version` is None where the
+    text's own spelling is to tell.
     """
 
     arguments: tuple[BuilderArguments, ...] = ()
     tvm_version: TvmVersion | None = None
+    instead: tuple[BuilderArguments, ...] = ()
 
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values given for the parameters of a builder."""
-        return {
-            name: value
-            for one in self.arguments
-            if one.builder == builder
-            for name, value in one.values
-        }
+        return _values(self.arguments, builder)
+
+    def instead_of(self, builder: str) -> Mapping[str, Argument]:
+        """Return the values that count for a builder whatever else is said of it."""
+        return _values(self.instead, builder)
+
+
+def _values(arguments: Iterable[BuilderArguments], builder: str) -> Mapping[str, Argument]:
+    return {
+        name: value for one in arguments if one.builder == builder for name, value in one.values
+    }

@@ -209,7 +209,8 @@ class Kernel:
     `span` is the whole definition, `name_span` its name. `plain_functions` are the names of the
     functions in its body that no decorator makes anything of. `is_used` is false when nothing in
     the function around it can ever get at the kernel. `unbound` are the places where a name is read
-    that nothing known binds in a scope around it.
+    that nothing known binds in a scope around it. `arguments` are the whole numbers that the
+    builder was read with, by parameter.
     """
 
     name: str
@@ -222,6 +223,7 @@ class Kernel:
     plain_functions: tuple[Span, ...] = ()
     is_used: bool = True
     unbound: tuple[Span, ...] = ()
+    arguments: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_whole(self) -> bool:

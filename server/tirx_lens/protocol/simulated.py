@@ -9,6 +9,7 @@ from tirx_lens.protocol.explore import explore
 from tirx_lens.protocol.follow.follow import follow
 from tirx_lens.protocol.follow.unfollowed import Unfollowed
 from tirx_lens.protocol.history import Hazard
+from tirx_lens.protocol.sizes import sizes
 
 if TYPE_CHECKING:
     from tirx_lens.protocol.history import History
@@ -55,6 +56,29 @@ def _simulated(view: KernelView) -> Simulated:
     bad = next(filter(is_bad, explored.histories), None)
     plain = explored.histories[0]
     return Simulated(bad or plain, None, bad in (None, plain), explored.is_complete)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSize:
+    """A run of a kernel at another size that does not end well; `size` says at which."""
+
+    size: str
+    simulated: Simulated
+
+
+def at_other_sizes(view: KernelView) -> OtherSize | None:
+    """Return the first other size at which a kernel that runs well does not; None if none does."""
+    return view.once(_at_other_sizes)
+
+
+def _at_other_sizes(view: KernelView) -> OtherSize | None:
+    if not simulated(view).ends_well:
+        return None
+    for size in sizes(view):
+        ran = simulated(size.view)
+        if ran.history is not None and ran.is_plain and is_bad(ran.history):
+            return OtherSize(size.text, ran)
+    return None
 
 
 def is_bad(history: History) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
-    from tirx_lens.rules.rule import Question, Rule
+    from tirx_lens.rules.rule import Question, ReadAnew, Rule
     from tirx_lens.threads.reach import ReachMap
 
 _HANDOFFS = ("TX1",)
@@ -62,18 +62,19 @@ def run_rules(
     tvm_version: TvmVersion | None = None,
     *,
     run_while: RunWhile | None = always,
+    read_anew: ReadAnew | None = None,
 ) -> Ran:
     """Run `rules` on `kernels`.
 
     `source` is the text joined with those that it imports; `tvm_version` is what the user says they
     are written for. Kernels are also run unless `run_while` is None; where it says no meanwhile,
-    raise `NoLongerWantedError`.
+    raise `NoLongerWantedError`. `read_anew` reads them with other arguments.
     """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
-        view = KernelView(source, kernel, reach, tvm_version, run_while or always)
+        view = KernelView(source, kernel, reach, tvm_version, run_while or always, read_anew)
         found: list[Finding] = []
         for rule in rules:
             _ask(rule, rule.check, view, found, failures)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Related
-from tirx_lens.protocol.simulated import simulated
+from tirx_lens.protocol.simulated import at_other_sizes, simulated
 from tirx_lens.protocol.story import race_story
 from tirx_lens.protocol.wording import area_name, role_name
 from tirx_lens.rules.facts.finished import is_finished
@@ -32,8 +32,24 @@ def races_of(
     Of a run that stops nothing is said but that: what it was about to wait for is not known.
     """
     history = simulated(view).history if is_finished(view) else None
-    if history is None or history.blocked:
-        return
+    if history is not None and not history.blocked:
+        yield from _of(history, hazards, places)
+
+
+def races_at_other_sizes(
+    view: KernelView, hazards: Collection[Hazard], places: Collection[Place] | None = None
+) -> Iterator[tuple[str, RaceFound]]:
+    """Yield the same of a run at another size, with that size in words."""
+    other = at_other_sizes(view) if is_finished(view) else None
+    history = other.simulated.history if other is not None else None
+    if other is not None and history is not None and not history.blocked:
+        for found in _of(history, hazards, places):
+            yield other.size, found
+
+
+def _of(
+    history: History, hazards: Collection[Hazard], places: Collection[Place] | None
+) -> Iterator[RaceFound]:
     seen: set[Span] = set()
     for race in history.races:
         inside = places is None or (race.area is not None and race.area.place in places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
@@ -13,10 +13,11 @@ from tirx_lens.model.imported import TextWithImports
 from tirx_lens.model.outline import Outline
 from tirx_lens.model.queries import statement_span, statements
 from tirx_lens.protocol.wanted import always
+from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.imported import ModuleText
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 A = TypeVar("A")
 P = TypeVar("P")
+
+ReadAnew: TypeAlias = "Callable[[Kernel, Mapping[str, int]], Kernel | None]"
+"""Reads a kernel with other arguments of its builder."""
 
 Question: TypeAlias = "Callable[[SourceText, Any], object]"
 """Asks something of a whole text."""
@@ -54,7 +58,7 @@ class KernelView:
     `reach` is None when the text does not say how many threads the kernel has: rules about
     participants then have nothing to say. `tvm_version` is the TVM that the user says the text is
     written for; `changes.spelling` tells it from the text where that is None. A run of the kernel
-    is given up when `run_while` says no.
+    is given up when `run_while` says no. `read_anew` reads the kernel with other arguments.
     """
 
     source: SourceText
@@ -62,6 +66,7 @@ class KernelView:
     reach: ReachMap | None
     tvm_version: TvmVersion | None = None
     run_while: RunWhile = field(default=always, compare=False, repr=False)
+    read_anew: ReadAnew | None = field(default=None, compare=False, repr=False)
     asked: dict[tuple[Question, Any], object] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -80,6 +85,14 @@ class KernelView:
         if question not in self._answers:
             self._answers[question] = question(self)
         return cast("T", self._answers[question])
+
+    def at(self, arguments: Mapping[str, int]) -> KernelView | None:
+        """Return the view of the same kernel with other arguments; None where it has none."""
+        kernel = self.read_anew(self.kernel, arguments) if self.read_anew is not None else None
+        if kernel is None or self.reach is None or not kernel.is_whole:
+            return None
+        there = reach(kernel, self.reach.compute)
+        return replace(self, kernel=kernel, reach=there, asked={}, _answers={})
 
     def of_text(self, question: Callable[[SourceText, P], A], about: P) -> A:
         """Return the answer to a question about the whole text, `question(source, about)`.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.protocol.blame import Blame, Cause, Signaller, blame
 from tirx_lens.protocol.program import Meet
-from tirx_lens.protocol.simulated import simulated
+from tirx_lens.protocol.simulated import at_other_sizes, simulated
 from tirx_lens.protocol.story import story
 from tirx_lens.protocol.wording import (
     family_name,
@@ -90,8 +90,13 @@ class HandoffDeadlock(Rule):
     Follows every role of the kernel and runs them together: barriers count arrivals and bytes and
     end phases as the hardware does, TMA loads and MMAs finish some time after they are issued,
     meetings wait for all their threads. Where the outcome depends on who is faster, the other
-    order is run, too. When all roles that are left wait, it tells who waits where, for which slot
-    and phase, what that phase still wants, and how it came to that, step by step.
+    order is run, too (a stop in that order alone is a warning). When all roles that are left wait,
+    it tells who waits where, for which slot and phase, what that phase still wants, and how it came
+    to that, step by step.
+
+    A kernel that runs well is also run at other sizes, where an argument of its builder decides how
+    often its ring goes round: with one round less than the ring has slots, as many, one more. What
+    stops there is told as information: the author may not want those sizes.
 
     It speaks only where no other rule has found the mistake itself, and says nothing of kernels
     that it cannot follow.
@@ -128,7 +133,7 @@ class HandoffDeadlock(Rule):
 
     code: ClassVar[str] = "TX108"
     name: ClassVar[str] = "handoff-deadlock"
-    levels: ClassVar[str] = "error; warning where only an unusual order of events stops"
+    levels: ClassVar[str] = "error; warning: in another order; information: at another size"
 
     VALID = (
         in_finished_kernel(_RING.format(mark="", release=_RELEASE)),
@@ -153,16 +158,27 @@ class HandoffDeadlock(Rule):
         """Tell of a run that stops."""
         run = simulated(view)
         history = run.history if is_finished(view) else None
-        if history is None or not history.blocked:
+        if history is None:
             return
+        if not history.blocked:
+            other = at_other_sizes(view)
+            there = other.simulated.history if other is not None else None
+            if other is not None and there is not None and there.blocked:
+                yield self._finding(view, there, Severity.INFORMATION, f"With {other.size}: ")
+            return
+        if run.is_plain:
+            yield self._finding(view, history, Severity.ERROR, "")
+        else:
+            when = "In an order of events that nothing rules out: "
+            yield self._finding(view, history, Severity.WARNING, when)
+
+    def _finding(
+        self, view: KernelView, history: History, severity: Severity, when: str
+    ) -> Finding:
         found = blame(history)
-        message = _message(view, history, found)
-        severity = Severity.ERROR
-        if not run.is_plain:
-            message += ", in an order of events that nothing rules out"
-            severity = Severity.WARNING
+        message = when + _message(view, history, found)
         related = told(story(history))
-        yield self.finding(severity, message, found.blocked.step.at, related=related)
+        return self.finding(severity, message, found.blocked.step.at, related=related)
 
 
 def _message(view: KernelView, history: History, found: Blame) -> str:

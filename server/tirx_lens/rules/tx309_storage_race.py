@@ -10,7 +10,7 @@ from tirx_lens.protocol.program import Place
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.races import Race, unmet_reuses, unmet_writes
 from tirx_lens.rules.facts.unwaited import unwaited
-from tirx_lens.rules.histories import races_of
+from tirx_lens.rules.histories import RaceFound, races_at_other_sizes, races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -316,14 +316,13 @@ class StorageRace(Rule):
 
     def check_history(self, view: KernelView) -> Iterator[Finding]:
         """Tell of accesses in a run that nothing puts in order."""
-        for found in races_of(view, _DOES, (Place.SHARED, Place.TENSOR)):
-            does, still = _DOES[found.race.hazard]
-            message = (
-                f"{found.who} {does} {found.area} here, perhaps while {found.first_who} {still} "
-                f"on line {view.line(found.other)}: nothing that it has waited for tells that this "
-                "is over. Wait for a barrier that does"
-            )
+        places = (Place.SHARED, Place.TENSOR)
+        for found in races_of(view, _DOES, places):
+            message = _told(view, found)
             yield self.finding(Severity.ERROR, message, found.at, related=found.related)
+        for size, found in races_at_other_sizes(view, _DOES, places):
+            message = f"With {size}: {_told(view, found)}"
+            yield self.finding(Severity.INFORMATION, message, found.at, related=found.related)
 
     def _finding(self, view: KernelView, reach: ReachMap, found: Found) -> Finding:
         who = place(found.threads, reach.shape)
@@ -368,3 +367,12 @@ class StorageRace(Rule):
         }[found.race]
         related = [Related(found.other.operation.span, other), *guards_and_calls(found.at)]
         return self.finding(Severity.ERROR, message, found.at.operation.span, related=related)
+
+
+def _told(view: KernelView, found: RaceFound) -> str:
+    does, still = _DOES[found.race.hazard]
+    return (
+        f"{found.who} {does} {found.area} here, perhaps while {found.first_who} {still} on line "
+        f"{view.line(found.other)}: nothing that it has waited for tells that this is over. Wait "
+        "for a barrier that does"
+    )

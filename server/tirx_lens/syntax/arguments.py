@@ -68,6 +68,8 @@ def named_arguments(definition: Node, given: Given) -> Mapping[str, Expr]:
     ours = given.arguments_of(text_of(name)) if name is not None else {}
     named: dict[str, Expr] = {key: Const(ours[key]) for key in ours if key in parameters}
     named.update(commented_arguments(definition))
+    instead = given.instead_of(text_of(name)) if name is not None else {}
+    named.update((key, Const(value)) for key, value in instead.items())
     return named
 
 

@@ -23,6 +23,7 @@ from tirx_lens.model.expr import (
     Sequence,
     Symbol,
     Unknown,
+    constant_int,
 )
 from tirx_lens.model.given import Given
 from tirx_lens.model.kernel import Kernel
@@ -99,6 +100,7 @@ class HostReader:
         self._library = library
         self._reader = ExpressionReader(scope or Scope(host=True), self)
         self._builder: str | None = None
+        self._numbers: tuple[tuple[str, int], ...] = ()
         self._depth = 0
         self._nesting = 0
         self._computed = 0
@@ -397,6 +399,7 @@ class HostReader:
 
     def _follow(self, builder: Function) -> None:
         outer, outer_builder = self._reader.scope, self._builder
+        outer_numbers = self._numbers
         given = named_arguments(builder.node, self._given)
         if not given:
             order = [parameter.name for parameter in parameters_of(builder.node)]
@@ -407,6 +410,8 @@ class HostReader:
             if value is None and parameter.default is not None:
                 value = self._value(parameter.default)
             inner.bind(parameter.name, value if value is not None else Symbol(parameter.name))
+            if self._builder is None and (number := constant_int(value)) is not None:
+                self._numbers = (*self._numbers, (parameter.name, number))
         self._reader.scope = inner
         self._builder = outer_builder or builder.name
         try:
@@ -415,6 +420,7 @@ class HostReader:
                 self._statements(children_of(body))
         finally:
             self._reader.scope, self._builder = outer, outer_builder
+            self._numbers = outer_numbers
 
     def _class(self, node: Node, *, is_meta: bool = False) -> None:
         """Read a class body: its constants can be named, and kernels may stand in it."""
@@ -472,6 +478,7 @@ class HostReader:
             plain_functions=tuple(body.plain_functions),
             is_used=is_used(node, text_of(name)),
             unbound=body.unbound,
+            arguments=self._numbers,
         )
 
     # Effects of host expressions
