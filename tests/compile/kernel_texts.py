@@ -34,7 +34,7 @@ def request(
     *,
     builder: str = "build",
     seconds: float = 60.0,
-    memory: int | None = None,
+    memory: int | None = Limits().memory_bytes,
     output: int = 1 << 20,
     arguments: dict[str, Scalar] | None = None,
     workspace: tuple[Path, ...] = (),

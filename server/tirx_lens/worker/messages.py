@@ -54,7 +54,8 @@ class Limits:
     """What one build may use."""
 
     time_seconds: float = 120.0
-    memory_bytes: int | None = None
+    memory_bytes: int | None = 16 * 1024 * 1024 * 1024
+    """How much memory its process may take, TVM's included; None: as much as there is."""
     output_bytes: int = 16 * 1024 * 1024
     """How much the build may write on its standard output and error before it is stopped."""
 
