@@ -6,6 +6,7 @@ from collections.abc import Mapping  # noqa: TC003 - `codec` reads the annotatio
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 Scalar = int | float | str | bool | None
 """What a builder's argument may be."""
@@ -227,6 +228,9 @@ class KernelResult:
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
     """A file beyond the sources that a build has run, as it was: its size and its time."""
+
+    CHANGED: ClassVar[int] = -1
+    """The size of a file that was saved while the build ran: it equals no file as it is."""
 
     path: str
     size: int
