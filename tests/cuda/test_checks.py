@@ -52,6 +52,9 @@ def found(body: str) -> list[tuple[str, str]]:
         (RING.format(produced=8, consumed=8, guard=""), []),
         (RING.format(produced=8, consumed=9, guard=""), [("TX106", "error")]),
         (RING.format(produced=8, consumed=9, guard="if (A[k] > 0) "), []),  # not known how often
+        # The second wait passes at once: the phase that it waits for is over.
+        (RING.format(produced=8, consumed=8, guard="wait((&(((uint64_t*)pool)[(c[0] + 1)])), 0); "),
+         []),
         (RING.format(produced="n", consumed=9, guard=""), []),
     ],
 )  # fmt: skip

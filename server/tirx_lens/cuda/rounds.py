@@ -89,9 +89,22 @@ def _total(operations: list[Reached]) -> int | None:
     """Return how often some operations happen in a tile, all together; None when not known."""
     counts = [_rounds(reached) for reached in operations]
     outer = {_tile_loop(reached) is not None for reached in operations}
-    if len(outer) != 1:
+    if len(outer) != 1 or _perhaps_again(operations):
         return None
     return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _perhaps_again(operations: list[Reached]) -> bool:
+    """Tell whether two of them may be about one and the same round.
+
+    Where slots of one text stand twice in a loop, the second wait may be for the phase that the
+    first has seen: it then passes at once and is no round of its own.
+    """
+    places = {
+        (reached.loops[-1].span if reached.loops else None, reached.operation.argument(0, ""))
+        for reached in operations
+    }
+    return len(places) < len(operations)
 
 
 def _rounds(reached: Reached) -> int | None:
