@@ -54,6 +54,8 @@ bench: setup-check $(CORPUS_READY)
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/machine_code.py
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/source_map.py
 
