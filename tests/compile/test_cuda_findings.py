@@ -124,3 +124,23 @@ async def test_mutants_have_them_on_the_same_lines(
         proved |= {code for code, _ in expected}
     assert compared > 25
     assert proved == set(PROVED)
+
+
+@pytest.mark.parametrize(("rounds", "found"), [("TILES", set()), ("TILES + 1", {"TX106"})])
+async def test_rounds_that_are_a_parameter_of_the_kernel(
+    compiler: Compiler, tmp_path: Path, rounds: str, found: set[str]
+) -> None:
+    """The number of tiles is known only when the kernel is launched; both roles use it."""
+    text = (KERNELS / "tma_ring_copy.py").read_text("utf-8")
+    text = text.replace("    TILES = COLS // BN\n", "")
+    text = text.replace("def kernel(X:", "def kernel(TILES: T.int32, X:")
+    loop = "            for tile in range(TILES):\n                full.wait"
+    assert loop in text
+    text = text.replace(loop, loop.replace("TILES", rounds))
+    path, source = tmp_path / "k.py", SourceText(text)
+    (builder,) = find_builders(text)
+    result = await compiler.build(prepare(path, text, builder))
+    findings = findings_of(result.kernels, view_of(result.kernels), path, source)
+    assert {item.code for item in findings} == found
+    waits = [line for line in text.split("\n") if "full.wait(" in line]
+    assert all(source.slice(item.span) in waits[0] for item in findings)
