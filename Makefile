@@ -2,11 +2,12 @@
 # Both set up what they need under .venv*, node_modules and .build, once.
 PYTHON ?= python3
 VSIX_TARGET ?= linux-x64
+VSIX_TARGETS := linux-x64 linux-arm64 darwin-x64 darwin-arm64
 export PYTHON
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test vsix check format bench corpus clean distclean setup-run setup-test setup-check
+.PHONY: help run test vsix vsix-all check format bench corpus clean distclean setup-run setup-test setup-check
 
 BIN := .venv/bin
 VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
@@ -28,7 +29,7 @@ CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs tsconfig.json
 help:
 	@echo 'make run     set up, show the checks and one generated CUDA, and serve a real VS Code'
 	@echo 'make test    static checks and all tests, those in the real VS Code included'
-	@echo 'make vsix    package the extension'
+	@echo 'make vsix    package the extension;  make vsix-all  for each system and processor'
 	@echo 'make check   static checks only;  make format  format and apply safe fixes'
 	@echo 'make bench   measure, beside other language servers'
 	@echo 'make clean   remove what was built;  make distclean  the environments too'
@@ -42,6 +43,9 @@ test: setup-test
 vsix: $(VSIX)
 	@echo $(VSIX)
 
+vsix-all:
+	@for target in $(VSIX_TARGETS); do $(MAKE) --no-print-directory vsix VSIX_TARGET=$$target || exit; done
+
 check: setup-check
 	@$(BIN)/python dev/run_checks.py
 
@@ -54,6 +58,8 @@ bench: setup-check $(CORPUS_READY)
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/machine_code.py
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/source_map.py
 

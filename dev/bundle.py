@@ -28,6 +28,16 @@ COMMAND_LINE = ("pathspec", "pygments", "rich")  # what the command line alone i
 PLATFORMS = {
     "linux-x64": ("manylinux_2_17_x86_64", "manylinux_2_28_x86_64", "manylinux2014_x86_64"),
     "linux-arm64": ("manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"),
+    "darwin-x64": ("macosx_11_0_x86_64",),
+    "darwin-arm64": ("macosx_11_0_arm64",),
+}
+# The first bytes of a compiled module, and the machine that it names behind them.
+ELF, MACH_O = b"\x7fELF\x02\x01", b"\xcf\xfa\xed\xfe"
+MACHINES = {
+    "linux-x64": (ELF, 18, b"\x3e\x00"),
+    "linux-arm64": (ELF, 18, b"\xb7\x00"),
+    "darwin-x64": (MACH_O, 4, b"\x07\x00\x00\x01"),
+    "darwin-arm64": (MACH_O, 4, b"\x0c\x00\x00\x01"),
 }
 
 
@@ -57,6 +67,7 @@ def bundle_libraries(target: str, folder: Path) -> None:
         for python in PYTHONS:
             for wheel in download([core], target, python, Path(temporary, python)):
                 unpack(wheel, folder)
+    check_machines(target, folder)
 
 
 def bundle_server(libraries: Path, folder: Path) -> None:
@@ -104,6 +115,20 @@ def unpack(wheel: Path, folder: Path) -> None:
                 raise SystemExit(f"{wheel.name} brings another {place.relative_to(folder)}")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, place)
+
+
+def check_machines(target: str, folder: Path) -> None:
+    """Stop where a compiled module is for another machine, or one for a Python is missing."""
+    modules = [path for path in folder.rglob("*.so") if path.is_file()]
+    for path in modules:
+        magic, offset, machine = MACHINES[target]
+        head = path.read_bytes()[:64]
+        if not head.startswith(magic) or head[offset : offset + len(machine)] != machine:
+            raise SystemExit(f"{path.relative_to(folder)} is not for {target}")
+    for python in PYTHONS:
+        tag = f"cpython-{python.replace('.', '')}-"
+        if not any(tag in path.name for path in modules):
+            raise SystemExit(f"{PER_PYTHON} has no module for Python {python} on {target}")
 
 
 if __name__ == "__main__":

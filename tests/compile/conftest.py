@@ -2,6 +2,7 @@
 
 import os
 import sys
+import sysconfig
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -34,3 +35,27 @@ def tvm_026_python() -> str:
             "TIRX_LENS_TVM_026_PYTHON."
         )
     return python
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def compiler_026(
+    tvm_026_python: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Compiler]:
+    """A compiler over TVM 0.26 that finds the CUDA compiler of the tests' own environment."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    (wheels / "nvidia").symlink_to(Path(sysconfig.get_path("purelib"), "nvidia"))
+    compiler = Compiler(LocalLauncher(tvm_026_python))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(wheels))
+        environment = await compiler.environment()
+    assert environment.tvm_version == "0.26.0", environment.reason
+    yield compiler
+    await compiler.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", params=["0.27", "0.26"])
+async def either(
+    request: pytest.FixtureRequest, compiler: Compiler, compiler_026: Compiler
+) -> Compiler:
+    """A compiler over one TVM, then over the other."""
+    return compiler if request.param == "0.27" else compiler_026

@@ -34,12 +34,13 @@ def request(
     *,
     builder: str = "build",
     seconds: float = 60.0,
-    memory: int | None = None,
+    memory: int | None = Limits().memory_bytes,
     output: int = 1 << 20,
     arguments: dict[str, Scalar] | None = None,
     workspace: tuple[Path, ...] = (),
     config: str | None = None,
     source_map: bool = True,
+    machine_code: bool = False,
 ) -> BuildRequest:
     """Ask for one builder of a text that need not be on disk."""
     return prepare(
@@ -51,4 +52,5 @@ def request(
         workspace=workspace,
         config=config,
         source_map=source_map,
+        machine_code=machine_code,
     )

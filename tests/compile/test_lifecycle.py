@@ -10,27 +10,13 @@ from pathlib import Path
 
 import pytest
 from kernel_texts import kernel, request
+from processes import alive, until_gone
 
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.result import Stage
 from tirx_lens.compile.service import Compiler
 
 pytestmark = [pytest.mark.tvm, pytest.mark.asyncio(loop_scope="session")]
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-async def until_gone(pid: int, seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while alive(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still running"
-        await asyncio.sleep(0.01)
 
 
 async def endless(compiler: Compiler, path: Path) -> tuple[asyncio.Task[object], int]:

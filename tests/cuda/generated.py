@@ -64,7 +64,9 @@ __forceinline__ __device__ void alloc(uint32_t d, uint32_t n) {
 
 def kernel(body: str, threads: int = 256) -> str:
     """Return a generated text whose one kernel has this body."""
-    signature = f'extern "C" __global__ void __launch_bounds__({threads}) k(float* A)'
+    signature = (
+        f'extern "C" __global__ void __launch_bounds__({threads}) k(float* A, int tiles, int flag)'
+    )
     lines = "\n".join(f"  {line}" for line in body.strip("\n").splitlines())
     return f"{HELPERS}{signature};\n{signature} {{\n{PROLOGUE}{lines}\n}}\n"
 

@@ -52,7 +52,29 @@ def found(body: str) -> list[tuple[str, str]]:
         (RING.format(produced=8, consumed=8, guard=""), []),
         (RING.format(produced=8, consumed=9, guard=""), [("TX106", "error")]),
         (RING.format(produced=8, consumed=9, guard="if (A[k] > 0) "), []),  # not known how often
+        # The second wait passes at once: the phase that it waits for is over.
+        (RING.format(produced=8, consumed=8, guard="wait((&(((uint64_t*)pool)[(c[0] + 1)])), 0); "),
+         []),
         (RING.format(produced="n", consumed=9, guard=""), []),
+        # Parameters of the kernel are the same numbers in every thread.
+        (RING.format(produced="tiles", consumed="tiles", guard=""), []),
+        (RING.format(produced="tiles", consumed="tiles + 1", guard=""), [("TX106", "error")]),
+        (RING.format(produced="(tiles * 2) + 3", consumed="tiles * 2", guard=""),
+         [("TX106", "error")]),
+        (RING.format(produced="tiles", consumed="(tiles - 1) + 1", guard=""), []),
+        (RING.format(produced="tiles", consumed="flag", guard=""), []),
+        (RING.format(produced="tiles", consumed="tiles * 2", guard=""), []),  # 0 tiles: as often
+        (RING.format(produced="tiles >> 1", consumed="(tiles + 1) >> 1", guard=""), []),
+        (RING.format(produced="tiles", consumed="tiles + 1", guard="") + "\ntiles = 3;\n", []),
+        # One of two ways is gone, and it is not known which: the rounds of both do not add up.
+        (RING.format(produced=8, consumed=8, guard="").replace("  for (int k = 0; k < 8; ++k) {\n"
+            "    arm", "  if (flag) { for (int i = 0; i < 8; ++i) { "
+            "arm(cvta((&(((uint64_t*)pool)[(s[0] + 1)]))), 64); } } "
+            "else for (int k = 0; k < 8; ++k) {\n    arm"), []),
+        (RING.format(produced="tiles", consumed="tiles", guard="").replace(
+            "  for (int k = 0; k < tiles; ++k) {\n    wait",
+            "  if (flag) { wait((&(((uint64_t*)pool)[(c[0] + 1)])), 0); }\n"
+            "  for (int k = 0; k < tiles; ++k) {\n    wait"), []),
     ],
 )  # fmt: skip
 def test_findings(body: str, expected: list[tuple[str, str]]) -> None:

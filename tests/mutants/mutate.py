@@ -65,6 +65,15 @@ def mutants() -> list[Mutant]:
     return made
 
 
+def all_mutants_of(kernel: str) -> Iterator[Mutant]:
+    """Yield the mutants of one kernel in each way, in whatever spelling it is written."""
+    source = read_source(FILES[kernel])
+    assert isinstance(source, SourceText)
+    maker = _Maker(kernel, source)
+    for made in (maker.statements(), maker.threads(), maker.order(), maker.constants()):
+        yield from made
+
+
 def _mutants_of(kernel: str, source: SourceText) -> Iterator[Mutant]:
     maker = _Maker(kernel, source)
     yield from maker.statements()

@@ -68,6 +68,13 @@ def test_ptx_has_its_lines_and_no_directives(code: GpuCode) -> None:
     assert found["ret"] == 14
 
 
+def test_ptx_is_that_of_the_virtual_architecture(code: GpuCode, tools) -> None:
+    assert ".target sm_100a" in code.ptx
+    virtual = compile_cuda(CUDA, "compute_100a", tools)
+    assert virtual.ptx == code.ptx
+    assert not virtual.cubin
+
+
 def test_the_assembler_reports_on_the_kernel(code: GpuCode) -> None:
     (report,) = resource_reports(code.log)
     assert report.kernel == "scale"

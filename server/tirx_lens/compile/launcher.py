@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
@@ -44,3 +45,13 @@ class Launcher(ABC):
     @abstractmethod
     def kill(self, process: Process) -> None:
         """End the process, and what it started, at once."""
+
+
+def ending(code: int) -> str:
+    """Return how a process ended, from its exit code: "exit code 3", "SIGKILL"."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirx_lens.compile.launcher import Launcher, LaunchError
+from tirx_lens.compile.launcher import Launcher, LaunchError, ending
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -58,6 +58,11 @@ class LocalLauncher(Launcher):
 
     def explain(self, exit_code: int | None, errors: str) -> LaunchError:
         """Say what the program did in place of starting the worker."""
+        if exit_code is not None and exit_code < 0:
+            return LaunchError(
+                f"{self.name} ended with {ending(exit_code)} before the worker had started",
+                detail=errors,
+            )
         did = "sent something else" if exit_code is None else f"ended with exit code {exit_code}"
         return LaunchError(
             f"{self.name} is not a working Python interpreter, it {did}: {ADVICE}",

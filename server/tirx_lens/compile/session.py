@@ -7,11 +7,10 @@ import contextlib
 import itertools
 import logging
 import re
-import signal
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.compile.archive import worker_archive
-from tirx_lens.compile.launcher import LaunchError
+from tirx_lens.compile.launcher import LaunchError, ending
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, MINIMUM_PYTHON, parcel
 from tirx_lens.worker.codec import decode
 from tirx_lens.worker.framing import PROTOCOL, FrameReader, FramingError, frame
@@ -191,7 +190,7 @@ class WorkerSession:
             return
         code = await self._process.wait()
         self._give_up(
-            WorkerLostError(f"The worker ended with {_ending(code)}", await self._last_words())
+            WorkerLostError(f"The worker ended with {ending(code)}", await self._last_words())
         )
 
     async def _read_errors(self) -> None:
@@ -242,15 +241,6 @@ class WorkerSession:
 
     def _error_text(self) -> str:
         return _text(bytes(self._errors))
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"
 
 
 def _text(data: bytes) -> str:

@@ -10,7 +10,7 @@ from tirx_lens.cuda.grammar import assembly_in, descendants, text_of
 from tirx_lens.cuda.instructions import INTRINSICS, Instruction, instruction, opcodes_of
 from tirx_lens.cuda.uniform import uniform_names
 from tirx_lens.cuda.variables import Launch, Scope
-from tirx_lens.model.expr import Apply, Call, Const, Expr, Operator, Path, constant_int
+from tirx_lens.model.expr import Apply, Call, Const, Expr, Operator, Path, Symbol, constant_int
 from tirx_lens.model.kernel import (
     Block,
     Branch,
@@ -43,13 +43,16 @@ _ASSIGNMENTS = frozenset({"assignment_expression", "update_expression"})
 
 
 def read_body(
-    body: Node, helpers: Mapping[str, Helper], launch: Launch
+    body: Node, helpers: Mapping[str, Helper], launch: Launch, numbers: frozenset[str] = frozenset()
 ) -> tuple[Block, tuple[Problem, ...]]:
-    """Read a kernel's body: its operations are the calls whose PTX synchronises or moves data."""
+    """Read a kernel's body: its operations are the calls whose PTX synchronises or moves data.
+
+    `numbers` are the parameters that are the same number in every thread.
+    """
     reader = _BodyReader(helpers, launch)
     changing = frozenset(_assigned(body))
-    scope = Scope(changing=changing)
-    uniform = uniform_names(body, reader.expressions, changing)
+    scope = Scope({name: Symbol(name) for name in numbers}, changing)
+    uniform = uniform_names(body, reader.expressions, scope)
     block, _ = reader.block(body, replace(scope, uniform=uniform), 0)
     return block, tuple(reader.problems)
 

@@ -1,7 +1,7 @@
 """What the debugging guide tells authors to look for in generated CUDA, looked for by machine.
 
 The guards in the text are computed thread by thread, as the static rules compute those of the
-source: the two must agree wherever both can tell (`tests/cuda/test_agreement.py`).
+source: what is found here is found there as well (`tests/kernels/test_cuda_agrees.py`).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.source import SourceText
 
+_PARAMETER = frozenset({"parameter_declaration"})
 _FUNCTION = frozenset({"function_definition"})
 _NAME = frozenset({"identifier"})
 
@@ -48,7 +49,7 @@ def read_cuda(source: SourceText, launch: Launch | None = None) -> CudaText:
         if body is None:
             continue
         shape = launch or Launch(_bounds(node))
-        statements, problems = read_body(body, helpers, shape)
+        statements, problems = read_body(body, helpers, shape, _parameters(node))
         span = Span(node.start_byte, node.end_byte)
         declarator = node.child_by_field_name("declarator") or node
         name_span = Span(declarator.start_byte, declarator.end_byte)
@@ -65,6 +66,18 @@ def _functions(root: Node) -> Iterator[Node]:
 
 def _is_kernel(node: Node) -> bool:
     return any(child.type == "__global__" for child in node.children)
+
+
+def _parameters(node: Node) -> frozenset[str]:
+    """Return the names of a kernel's numbers: what is passed by value, whole, to every thread."""
+    return frozenset(
+        text_of(declarator)
+        for parameter in descendants(node, _PARAMETER)
+        if (kind := parameter.child_by_field_name("type")) is not None
+        and kind.type in ("primitive_type", "sized_type_specifier")
+        and (declarator := parameter.child_by_field_name("declarator")) is not None
+        and declarator.type == "identifier"
+    )
 
 
 def _name_of(node: Node) -> str:

@@ -6,15 +6,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Operator, Path, constant_int
+from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Operator, Path
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Branch, Loop, LoopKind, Op
+from tirx_lens.threads.counts import constant_in, difference, length_of, product
 from tirx_lens.threads.describe import place
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.model.span import Span
+    from tirx_lens.threads.counts import Polynomial
     from tirx_lens.threads.reach import Reached, ReachMap
 
 
@@ -29,8 +32,9 @@ class Ring:
 def unequal_rounds(placed: ReachMap) -> Iterator[Finding]:
     """Yield the waits of a role that goes round a ring more or less often than its producer.
 
-    A producer is the role that arms the ring's barriers with bytes. Only loops of constant length
-    count; a ring with an arming or a wait that cannot be counted is left alone.
+    A producer is the role that arms the ring's barriers with bytes. Loops count whose lengths are
+    known, or follow from the kernel's own parameters, to be the same whatever these are but for a
+    number; a ring with an arming or a wait that cannot be counted is left alone.
     """
     arms: dict[Ring, list[Reached]] = defaultdict(list)
     waits: dict[Ring, list[Reached]] = defaultdict(list)
@@ -48,19 +52,38 @@ def unequal_rounds(placed: ReachMap) -> Iterator[Finding]:
             by_role[wait.participants.possible].append(wait)
         for threads, waiting in by_role.items():
             consumed = _total(waiting)
-            if produced is None or consumed is None or produced == consumed:
+            if produced is None or consumed is None or _ways(arming) != _ways(waiting):
                 continue
-            role = place(threads, placed.shape)
-            yield Finding(
-                "TX106",
-                "k-loop-mismatch",
-                Severity.ERROR,
-                f"The ring of barriers from word {ring.first} is armed {produced} times a tile and "
-                f"{role} waits {consumed} times: the roles come apart after the first tile, and "
-                "one of them waits for ever.",
-                waiting[0].operation.span,
-                related=(Related(arming[0].operation.span, f"Armed here: {produced} times."),),
-            )
+            more = constant_in(difference(consumed, produced))
+            if more:
+                role = place(threads, placed.shape)
+                yield _finding(ring, role, more, (produced, consumed), (arming[0], waiting[0]))
+
+
+def _finding(
+    ring: Ring,
+    role: str,
+    more: int,
+    totals: tuple[Polynomial, Polynomial],
+    firsts: tuple[Reached, Reached],
+) -> Finding:
+    """Return what is to be said of a role that waits `more` times than its producer arms."""
+    produced, consumed = map(constant_in, totals)
+    armed, waiting = (first.operation.span for first in firsts)
+    if produced is not None and consumed is not None:
+        said = f"is armed {produced} times a tile and {role} waits {consumed} times"
+    else:
+        times = f"{abs(more)} time{'s' if abs(more) > 1 else ''} {'less' if more > 0 else 'more'}"
+        said = f"is armed {times} a tile than {role} waits"
+    return Finding(
+        "TX106",
+        "k-loop-mismatch",
+        Severity.ERROR,
+        f"The ring of barriers from word {ring.first} {said}: the roles come apart after the first "
+        "tile, and one of them waits for ever.",
+        waiting,
+        related=(Related(armed, "Armed here."),),
+    )
 
 
 def _ring(reached: Reached) -> Ring | None:
@@ -85,26 +108,56 @@ def _address(expr: Expr | None) -> Item | None:
     return None
 
 
-def _total(operations: list[Reached]) -> int | None:
+def _total(operations: list[Reached]) -> Polynomial | None:
     """Return how often some operations happen in a tile, all together; None when not known."""
     counts = [_rounds(reached) for reached in operations]
     outer = {_tile_loop(reached) is not None for reached in operations}
-    if len(outer) != 1:
+    if len(outer) != 1 or _perhaps_again(operations) or len(_ways(operations)) != 1:
         return None
-    return None if None in counts else sum(count for count in counts if count is not None)
+    total: Polynomial = {}
+    for count in counts:
+        if count is None:
+            return None
+        total = difference(total, product(count, {(): -1}))
+    return total
 
 
-def _rounds(reached: Reached) -> int | None:
+def _ways(operations: list[Reached]) -> set[tuple[tuple[Span, bool], ...]]:
+    """Return by which branches that are no matter of threads one comes to some operations."""
+    return {
+        tuple(
+            (guard.span, guard.taken)
+            for guard in reached.guards
+            if isinstance(guard.branch, Branch) and not guard.selective
+        )
+        for reached in operations
+    }
+
+
+def _perhaps_again(operations: list[Reached]) -> bool:
+    """Tell whether two of them may be about one and the same round.
+
+    Where slots of one text stand twice in a loop, the second wait may be for the phase that the
+    first has seen: it then passes at once and is no round of its own.
+    """
+    places = {
+        (reached.loops[-1].span if reached.loops else None, reached.operation.argument(0, ""))
+        for reached in operations
+    }
+    return len(places) < len(operations)
+
+
+def _rounds(reached: Reached) -> Polynomial | None:
     if reached.participants.pick is Pick.SOME:
         return None
-    total = 1
+    total: Polynomial = {(): 1}
     for loop in reversed(reached.loops):
         if loop.kind is LoopKind.WHILE:
             break
         length = _length(loop)
         if length is None:
             return None
-        total *= length
+        total = product(total, length)
     return None if _is_perhaps_skipped(reached) else total
 
 
@@ -124,9 +177,7 @@ def _is_perhaps_skipped(reached: Reached) -> bool:
     return False
 
 
-def _length(loop: Loop) -> int | None:
-    match loop.control:
-        case Call(callee=Path(dotted="range"), arguments=(start, stop)):
-            first, last = constant_int(start), constant_int(stop)
-            return max(0, last - first) if first is not None and last is not None else None
-    return None
+def _length(loop: Loop) -> Polynomial | None:
+    length = length_of(loop.control)
+    known = constant_in(length) if length is not None else None
+    return length if known is None else {(): max(0, known)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.cuda.grammar import descendants, text_of
-from tirx_lens.cuda.variables import Scope
 from tirx_lens.model.expr import (
     Apply,
     Call,
@@ -15,6 +15,7 @@ from tirx_lens.model.expr import (
     IdKind,
     Path,
     Select,
+    Symbol,
     Variable,
 )
 
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.cuda.expressions import CudaExpressions
+    from tirx_lens.cuda.variables import Scope
 
 _STORES = frozenset({"assignment_expression", "init_declarator", "update_expression"})
 _SHARED_IDS = (IdKind.CTA, IdKind.CLUSTER, IdKind.CTA_IN_CLUSTER, IdKind.CTA_IN_PAIR)
 
 
-def uniform_names(
-    body: Node, expressions: CudaExpressions, changing: frozenset[str]
-) -> frozenset[str]:
+def uniform_names(body: Node, expressions: CudaExpressions, known: Scope) -> frozenset[str]:
     """Return the scalars and one-element arrays that only ever hold values all threads share.
 
-    Found by taking every stored name for uniform and striking out those that a value of a thread's
-    own reaches, until nothing changes. Role branches store under guards; a role then keeps the old
-    value where another steps on, as with a tile scheduler: each steps through the same values.
+    `known` has what names stand for at the beginning. Found by taking every stored name for uniform
+    and striking out those that a value of a thread's own reaches, until nothing changes. Role
+    branches store under guards; a role then keeps the old value where another steps on, as with a
+    tile scheduler: each steps through the same values.
     """
     stores: dict[str, list[Node]] = {}
     for node in descendants(body, _STORES):
@@ -45,7 +46,7 @@ def uniform_names(
             stores.setdefault(name, []).append(value)
     uniform = set(stores)
     while True:
-        scope = Scope(uniform=frozenset(uniform), changing=changing)
+        scope = replace(known, uniform=frozenset(uniform))
         lost = {
             name
             for name in uniform
@@ -73,7 +74,7 @@ def _scalar(target: Node | None) -> str:
 
 def _is_shared(expr: Expr) -> bool:
     match expr:
-        case Const():
+        case Const() | Symbol():
             return True
         case Id(kind=kind):
             return kind in _SHARED_IDS

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.result import BuildDiagnostic, MapEntry, Severity
 from tirx_lens.cuda.expected import check_paths
 from tirx_lens.cuda.read import read_cuda
+from tirx_lens.cuda.spills import spill_finding, spills_by_owner
 from tirx_lens.model import finding as model
 from tirx_lens.model.source import Position, SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import read_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tirx_lens.compile.result import KernelResult
     from tirx_lens.cuda.view import CudaView
@@ -73,12 +74,28 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """Return what the CUDA of a good build says of the source it was built from."""
     links = {entry.cuda_line: entry for entry in view.map}
-    found = cuda_findings(view.findings, SourceText(view.text), links, path, source)
+    in_cuda = [item for item in view.findings if item.code != "TX404"]
+    found = cuda_findings(in_cuda, SourceText(view.text), links, path, source)
     written = read_kernels(source).kernels
     for kernel in kernels:
+        found += tuple(_spills(kernel, path, source))
         text = read_cuda(SourceText(kernel.cuda))
         found += check_paths(written, source, str(path), kernel.map, text)
     return found
+
+
+def _spills(kernel: KernelResult, path: Path, source: SourceText) -> Iterator[Finding]:
+    """Yield what the lines of the source own of a kernel's spills, over all their CUDA lines."""
+    if kernel.machine is None:
+        return
+    links = {entry.cuda_line: entry for entry in kernel.map}
+
+    def owner(line: int) -> int | None:
+        frames = links[line].frames if line in links else ()
+        return next((f.line for f in reversed(frames) if Path(f.file) == path), None)
+
+    for line, count in sorted(spills_by_owner(kernel.machine, owner).items()):
+        yield spill_finding(kernel.machine, count, _line_span(source, line, None))
 
 
 def cuda_findings(

@@ -16,11 +16,9 @@ from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.first_waits import first_round
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.rounds import Sides, sides_of
-from tirx_lens.rules.facts.totals import (
-    polynomial,
-)
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
+from tirx_lens.threads.counts import polynomial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

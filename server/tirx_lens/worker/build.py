@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .builder import find_kernels
 from .compile import compile_kernel
 from .failures import BuildError, diagnose, short_name
-from .loaded import loaded_since
+from .loaded import Beginning, loaded_since
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
 from .module import import_entry
 from .quicken import quicken
@@ -34,11 +33,11 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
             )
         )
     quicken()
-    before = frozenset(sys.modules)
+    beginning = Beginning.now()
     mapper = SourceMapper(tree, wanted=request.source_map)
     with mapper.recording():
         result = _build(request, tree, progress, mapper)
-    return replace(result, loaded=loaded_since(before, tree.root))
+    return replace(result, loaded=loaded_since(beginning, tree.root))
 
 
 def _build(

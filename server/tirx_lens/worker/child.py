@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .build import build
 from .codec import encode
 from .framing import frame
+from .memory import limit_memory
 from .sources import SourceTree
 
 if TYPE_CHECKING:
@@ -40,15 +41,22 @@ def run_job(job: Job) -> int:
     with contextlib.suppress(OSError):
         os.setsid()  # a process group of its own: one kill reaches whatever it starts
     _die_with_parent()
-    _limit(job.request.limits.memory_bytes)
+    ours = os.getpid()
+
+    def send(message: dict[str, object]) -> None:
+        if os.getpid() == ours:  # a fork that the user's code made may come here as well
+            _send(job.result_fd, message)
+
+    _no_core_dumps()
+    limit_memory(job.request.limits.memory_bytes)
     with Path(job.directory, TRACE_FILE).open("w") as trace:
         faulthandler.enable(file=trace, all_threads=False)
         if TRACE_SIGNAL is not None:
             faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)
         tree = SourceTree(str(Path(job.directory, SOURCES)), job.request.files)
-        result = build(job.request, tree, lambda text: _send(job.result_fd, {"progress": text}))
+        result = build(job.request, tree, lambda text: send({"progress": text}))
         _flush()
-        _send(job.result_fd, {"result": encode(result)})
+        send({"result": encode(result)})
         faulthandler.disable()
     return 0
 
@@ -65,26 +73,11 @@ def _flush() -> None:
             stream.flush()
 
 
-def _limit(memory_bytes: int | None) -> None:
-    """Cap the address space at what the process has now plus `memory_bytes`; no core dumps."""
-    try:
+def _no_core_dumps() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):  # the first on Windows
         import resource
-    except ImportError:  # not on Windows
-        return
-    with contextlib.suppress(ValueError, OSError):
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory_bytes is None:
-        return
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_address_space() + memory_bytes,) * 2)
-
-
-def _address_space() -> int:
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (OSError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _die_with_parent() -> None:

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .failures import first_sentence
 from .messages import Frame
 
 if TYPE_CHECKING:
@@ -16,10 +17,19 @@ if TYPE_CHECKING:
     from .messages import BuildDiagnostic
     from .sources import SourceTree
 
+_DISPATCHER = "tvm.tirx.operator.tile_primitive.dispatcher"
 _ROW = re.compile(
-    r"^\|\s*(?P<variant>\w+) \(prio=[^)]*\)\s*\|\s*(?P<reason>.*?)\s*\|$", re.MULTILINE
+    r"^\|\s*(?P<variant>\S+) \(prio=[^)]*\)\s*\|\s*(?P<reason>.*?)\s*\|$", re.MULTILINE
 )
-_BUFFER_SCOPE = re.compile(r"(?<!exec)(?<!exec[ _])scope", re.IGNORECASE)
+
+# What the implementations of 0.26 and 0.27 say of a buffer in the wrong memory. "Scope" alone tells
+# nothing: it is also what they call the group of threads that takes part.
+_MEMORY = re.compile(
+    r"memory scopes|storage scope mismatch|operand scope \S+ !=|expected (?:local|shared) scope"
+    r"|\b(?:[ABC]|SF[AB])_scope=|in register \(local\) scope|Unsupported src scope"
+    r"|candidate scope must be|requires (?:src|dst) scope|global<->shared|shared-to-shared copy"
+)
+_PERHAPS_MEMORY = re.compile(r"must be local scope with matching dtype|validate_smem_tmem_copy")
 _REASONS_SHOWN = 2
 
 
@@ -35,7 +45,7 @@ class DispatchWatch:
     def watching(self) -> Iterator[None]:
         """Watch the compilations inside the `with` block."""
         try:
-            dispatcher = importlib.import_module("tvm.tirx.operator.tile_primitive.dispatcher")
+            dispatcher = importlib.import_module(_DISPATCHER)
         except ImportError:
             yield
             return
@@ -79,13 +89,19 @@ class DispatchWatch:
         if "no variant named" in self._report:
             return "TX502"
         reasons = [row["reason"] for row in _ROW.finditer(self._report)]
-        return "TX503" if any(_BUFFER_SCOPE.search(reason) for reason in reasons) else None
+        told = [reason for reason in reasons if _MEMORY.search(reason)]
+        others = [reason for reason in reasons if reason not in told]
+        # An implementation that finds fault with something else would have taken these buffers.
+        is_memory = bool(told) and all(_PERHAPS_MEMORY.search(reason) for reason in others)
+        return "TX503" if is_memory else None
 
     def _message(self) -> str:
         name = str(self._operation.op.name).rsplit(".", 1)[-1]
         wanted = getattr(self._operation, "dispatch", None)
         if "no variant named" in self._report:
-            return f"{name} has no dispatch named {str(wanted)!r} in this TVM"
+            has = ", ".join(self._variants())
+            said = f"{name} has no dispatch named {str(wanted)!r} in this TVM"
+            return first_sentence(f"{said}: it has {has}" if has else said)
         reasons = [
             f"{row['variant']} {_plain(row['reason'])}" for row in _ROW.finditer(self._report)
         ]
@@ -93,7 +109,15 @@ class DispatchWatch:
             return f"{name} has no implementation for this target"
         shown = "; ".join(reasons[:_REASONS_SHOWN])
         more = len(reasons) - _REASONS_SHOWN
-        return f"{name} cannot be lowered here: {shown}" + (f"; {more} more" if more > 0 else "")
+        tail = f"; {more} more" if more > 0 else ""
+        return first_sentence(f"{name} cannot be lowered here: {shown}{tail}")
+
+    def _variants(self) -> list[str]:
+        """Return the names that `dispatch=` may have for the operation, preferred ones first."""
+        dispatcher = importlib.import_module(_DISPATCHER)
+        listed = getattr(dispatcher, "list_registered_schedules", dict)
+        known: dict[str, dict[str, list[str]]] = listed()
+        return list(known.get(str(self._operation.op.name), {}).get("cuda", ()))
 
     def _user_spans(self) -> Iterator[tuple[Any, str]]:
         """Yield the spans of the operation, from the outermost `T.inline` call inwards."""
@@ -115,7 +139,19 @@ def _flattened(span: Any) -> Iterator[Any]:
 
 
 def _plain(reason: str) -> str:
-    """Drop the name of the checking function from "rejected: check_name — what it found"."""
-    kind, _, rest = reason.partition(": ")
-    found = rest.partition(" — ")[2] or rest
-    return f"{kind} it ({found})" if kind == "rejected" else f"failed ({reason})"
+    """Return the reasons of one row without the names of the functions that checked.
+
+    A row is "rejected: check_name — what it found; rejected: ...", or "declined — why", or
+    "exception — ValueError: why".
+    """
+    kind, _, why = reason.partition(" — ")
+    if kind == "declined":
+        return f"declined it ({why})"
+    if kind == "exception":
+        return f"failed ({why})"
+    found = []
+    for part in reason.removeprefix("rejected: ").split("; rejected: "):
+        name, _, why = part.partition(" — ")
+        if why != f"{name} failed":
+            found.append(why or name)
+    return f"rejected it ({'; '.join(found)})"

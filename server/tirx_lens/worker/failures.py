@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .memory import is_out_of_memory, memory_limit, size
 from .messages import BuildDiagnostic, Frame, Severity, Stage
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def diagnose(
         return _at(diagnostic, Place(*null))  # Python names no line for a null byte
     if type(error).__name__ == "DiagnosticError":
         return _of_tvm_parser(error, diagnostic, tree)
-    if isinstance(error, MemoryError):
+    if is_out_of_memory(error):
         diagnostic = replace(diagnostic, stage=Stage.LIMIT)
     if place is None and frames:
         place = Place(frames[-1].file, frames[-1].line, _column(error.__traceback__, tree))
@@ -145,11 +146,17 @@ def _message(error: BaseException, doing: str) -> str:
         return said
     if isinstance(error, SystemExit):
         return f"{doing} called exit({'' if error.code is None else repr(error.code)})"
-    if isinstance(error, MemoryError):
-        return f"{doing} needs more memory than the limit allows"
+    if is_out_of_memory(error):
+        return f"{doing} needs more memory than {_memory_allowed()}"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"{doing} needs the module {error.name!r}, which this interpreter does not have"
     return f"{doing} raised {type(error).__name__}" + (f": {said}" if said else "")
+
+
+def _memory_allowed() -> str:
+    """Return "the 16 GiB that a build may take", or what there is where nothing is limited."""
+    limit = memory_limit()
+    return "there is" if limit is None else f"the {size(limit)} that a build may take"
 
 
 def _of_tvm_parser(

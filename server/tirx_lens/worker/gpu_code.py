@@ -65,13 +65,15 @@ def _with_nvrtc(text: str, arch: str, tools: Toolchain) -> GpuCode:
     declared = _TENSOR_MAP if "CUtensorMap" in text else ""
     source = f'{declared}#line 1 "{FILE}"\n{text}'
     options = [*_RTC_OPTIONS, *(f"-I{folder}" for folder in tools.include)]
-    virtual = arch.replace("sm_", "compute_")
-    ptx, _ = _Program(library, source).compiled([f"-arch={virtual}", *options], "PTX")
-    cubin, log = _Program(library, source).compiled(
-        [f"-arch={arch}", "--ptxas-options=-v", *options], "CUBIN"
-    )
+    program = _Program(library, source)
+    log = program.compile([f"-arch={arch}", "--ptxas-options=-v", *options])
+    cubin, ptx = program.output("CUBIN"), program.output("PTX").rstrip(b"\0")
+    if not ptx:  # a release that keeps no PTX on its way to a real architecture
+        program = _Program(library, source)
+        program.compile([f"-arch={arch.replace('sm_', 'compute_')}", *options])
+        ptx = program.output("PTX").rstrip(b"\0")
     version = f"NVRTC {major.value}.{minor.value}"
-    return GpuCode(version, ptx.rstrip(b"\0").decode("utf-8", "replace"), cubin, log)
+    return GpuCode(version, ptx.decode("utf-8", "replace"), cubin, log)
 
 
 class _Program:
@@ -86,16 +88,17 @@ class _Program:
             )
         )
 
-    def compiled(self, options: Sequence[str], kind: str) -> tuple[bytes, str]:
-        """Compile; return the output of a kind, "PTX" or "CUBIN", and the log."""
+    def compile(self, options: Sequence[str]) -> str:
+        """Compile and return the log. Raises `CompilerError`."""
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         failed = self._library.nvrtcCompileProgram(self._handle, len(options), given)
-        log = self._get("ProgramLog").rstrip(b"\0").decode("utf-8", "replace")
+        log = self.output("ProgramLog").rstrip(b"\0").decode("utf-8", "replace")
         if failed:
             raise CompilerError(log.strip() or f"NVRTC gave error {failed}")
-        return self._get(kind), log
+        return log
 
-    def _get(self, kind: str) -> bytes:
+    def output(self, kind: str) -> bytes:
+        """Return the "PTX", "CUBIN" or "ProgramLog" of what was compiled."""
         size = ctypes.c_size_t()
         self._must(getattr(self._library, f"nvrtcGet{kind}Size")(self._handle, ctypes.byref(size)))
         buffer = ctypes.create_string_buffer(size.value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping  # noqa: TC003 - `codec` reads the annotatio
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 Scalar = int | float | str | bool | None
 """What a builder's argument may be."""
@@ -54,7 +55,8 @@ class Limits:
     """What one build may use."""
 
     time_seconds: float = 120.0
-    memory_bytes: int | None = None
+    memory_bytes: int | None = 16 * 1024 * 1024 * 1024
+    """How much memory its process may take, TVM's included; None: as much as there is."""
     output_bytes: int = 16 * 1024 * 1024
     """How much the build may write on its standard output and error before it is stopped."""
 
@@ -226,6 +228,9 @@ class KernelResult:
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
     """A file beyond the sources that a build has run, as it was: its size and its time."""
+
+    CHANGED: ClassVar[int] = -1
+    """The size of a file that was saved while the build ran: it equals no file as it is."""
 
     path: str
     size: int

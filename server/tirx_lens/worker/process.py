@@ -17,6 +17,7 @@ from .child import SOURCES, TRACE_FILE, TRACE_SIGNAL, Job, run_job
 from .codec import decode
 from .failures import fault_place, short_name
 from .framing import FrameReader, FramingError
+from .memory import says_out_of_memory, size
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, Frame, Severity, Stage
 from .sources import SourceTree
 
@@ -204,6 +205,7 @@ class BuildProcess:
         except OSError:
             trace = ""
         frames = fault_place(trace, tree)
+        output = bytes(self._output[-4096:]).decode("utf-8", "replace")
         limits = self._request.limits
         if self.stopped is Stop.TIME:
             stage = Stage.LIMIT
@@ -214,14 +216,17 @@ class BuildProcess:
         elif self.stopped is Stop.OUTPUT:
             stage = Stage.LIMIT
             message = (
-                f"The build printed more than {_size(limits.output_bytes)}, while {self._doing}: "
+                f"The build printed more than {size(limits.output_bytes)}, while {self._doing}: "
                 "it was stopped"
             )
+        elif os.WIFSIGNALED(status) and says_out_of_memory(output):
+            stage = Stage.LIMIT
+            message = f"The build needs more memory than it may take, while {self._doing}"
         elif os.WIFSIGNALED(status):
             stage = Stage.WORKER
             message = f"The build crashed with {_signal(os.WTERMSIG(status))}, while {self._doing}"
-            if limits.memory_bytes is not None:
-                message += f"; it may use {_size(limits.memory_bytes)} of memory"
+            if os.WTERMSIG(status) == signal.SIGKILL:
+                message += " (the system ends processes so where memory runs out)"
         else:
             stage = Stage.WORKER
             code = os.waitstatus_to_exitcode(status)
@@ -229,7 +234,6 @@ class BuildProcess:
         place = frames[-1] if frames else Frame(self._request.entry, 1, 1)
         if frames:
             message += f", at {short_name(place.file)}:{place.line}"
-        output = bytes(self._output[-4096:]).decode("utf-8", "replace")
         return BuildDiagnostic(
             Severity.ERROR,
             stage,
@@ -255,10 +259,6 @@ def _signal(number: int) -> str:
     except ValueError:
         return f"signal {number}"
     return f"{signal.strsignal(number) or 'signal'} ({name})".lower().replace(name.lower(), name)
-
-
-def _size(count: int) -> str:
-    return f"{count / (1 << 20):.0f} MiB" if count >= 1 << 20 else f"{count} bytes"
 
 
 def can_fork() -> bool:

@@ -10,7 +10,7 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.first_round import start_of
 from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.nesting import turns
-from tirx_lens.rules.facts.totals import length_of
+from tirx_lens.threads.counts import length_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Loop
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.handoffs import Handoffs
-    from tirx_lens.rules.facts.totals import Polynomial
+    from tirx_lens.threads.counts import Polynomial
 
 TILES = 4  # of one CTA: enough for phases to come round; even, as an author may count on
 _UNKNOWN_TURNS = 48  # an even number of rounds through rings of 2, 3, 4, 6, 8 and 12 slots

@@ -9,7 +9,8 @@ from tirx_lens.model.expr import Const, Id
 from tirx_lens.model.kernel import Op
 from tirx_lens.rules.facts.first_waits import Content, Signals, Wait
 from tirx_lens.rules.facts.handoffs import Handoffs, variables_in
-from tirx_lens.rules.facts.totals import Polynomial, Total, constant_in, difference, total_of
+from tirx_lens.rules.facts.totals import Total, total_of
+from tirx_lens.threads.counts import Polynomial, constant_in, difference
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
