@@ -176,6 +176,8 @@ export interface Failed {
   /** Counted from 0, as are columns. */
   readonly line?: number;
   readonly column?: number;
+  /** The document with the whole message, where the server has one. */
+  readonly document?: string;
 }
 
 export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | Failed;

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
 
 SLOWNESS = 0.5
+WHY = """\
+Traceback (most recent call last):\r
+\x1b[31mValueError\x1b[0m: <b>red</b> \x07 \u202e
+note: a note
+"""
 
 
 class FakeCompiler:
@@ -68,7 +73,7 @@ class FakeCompiler:
         for number, line in enumerate(text.splitlines(), 1):
             if "WRONG" in line:
                 place = (request.entry, number, line.index("WRONG") + 1)
-                said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", "why", *place)
+                said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", WHY, *place)
                 return BuildResult(diagnostics=(said,))
         for number, line in enumerate(text.splitlines(), 1):
             if "DIVERGENT" in line:

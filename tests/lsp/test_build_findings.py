@@ -29,7 +29,9 @@ class Workspace:
         self.client = client
         self.path = folder / "kernel.py"
         self.uri = self.path.as_uri()
-        client.initialize(initializationOptions={"trusted": trusted, "settings": settings})
+        capabilities = settings.pop("capabilities", {})
+        options = {"trusted": trusted, "settings": settings}
+        client.initialize(initializationOptions=options, capabilities=capabilities)
         self.version = 0
 
     def write(self, text: str) -> list[dict[str, Any]]:
@@ -48,6 +50,15 @@ class Workspace:
     def build(self) -> dict[str, Any]:
         reply = self.client.request("tirxLens/cuda", {"textDocument": {"uri": self.uri}})
         return reply["result"]
+
+    def actions(self, diagnostic: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the quick fixes that are offered on a diagnostic."""
+        params = {
+            "textDocument": {"uri": self.uri},
+            "range": diagnostic["range"],
+            "context": {"diagnostics": [diagnostic], "only": ["quickfix"]},
+        }
+        return self.client.request("textDocument/codeAction", params)["result"]
 
     def save(self) -> None:
         self.client.notify("textDocument/didSave", {"textDocument": {"uri": self.uri}})
@@ -144,3 +155,50 @@ def test_a_save_builds_nothing_otherwise(make, trusted, settings):
         if message.get("method") == "textDocument/publishDiagnostics"
         or message.get("params", {}).get("state") == "building"
     ]
+
+
+SHOWS_DOCUMENTS = {
+    "workspace": {"textDocumentContent": {"dynamicRegistration": True}},
+    "window": {"showDocument": {"support": True}},
+}
+
+
+def test_the_whole_message_is_one_click_away(make):
+    workspace = make(capabilities=SHOWS_DOCUMENTS)
+    client = workspace.client
+    workspace.write(WRONG)
+    workspace.build()
+    (said,) = workspace.published()
+    (show, ignore) = workspace.actions(said)
+    assert (show["title"], show["kind"]) == ("Show whole message", "quickfix")
+    assert show["diagnostics"] == [said]
+    assert ignore["title"] == "Ignore TX506 on this line"
+
+    asked = client.ask("workspace/executeCommand", show["command"])
+    shown = client.wait(lambda m: m.get("method") == "window/showDocument")["params"]
+    assert "result" in client.reply(asked)
+    assert shown["uri"].startswith("tirx-message:/kernel.py%20TX506.txt?")
+    assert shown["uri"] == show["command"]["arguments"][0]
+    text = client.request("workspace/textDocumentContent", {"uri": shown["uri"]})["result"]["text"]
+    assert text.startswith("It is wrong.\n\nTraceback")
+    # Plain text: what a terminal would obey, and what turns the direction of writing, is spelled.
+    assert text.endswith("ValueError: <b>red</b> \\x07 \\u202e\nnote: a note\n")
+
+
+def test_a_client_that_cannot_show_documents_is_offered_none(make):
+    workspace = make()
+    workspace.write(WRONG)
+    workspace.build()
+    (said,) = workspace.published()
+    assert [action["title"] for action in workspace.actions(said)] == ["Ignore TX506 on this line"]
+
+
+def test_no_message_but_ours_is_shown(make):
+    client = make(capabilities=SHOWS_DOCUMENTS).client
+    gone = client.request("workspace/textDocumentContent", {"uri": "tirx-message:/a.txt?1"})
+    assert gone["result"]["text"].startswith("This message is of an earlier build.")
+    command = {"command": "tirx-lens.showWholeMessage", "arguments": ["file:///etc/passwd"]}
+    assert client.request("workspace/executeCommand", command)["result"] is None
+    assert not [m for m in client.received if m.get("method") == "window/showDocument"]
+    wrong = client.request("workspace/executeCommand", {**command, "arguments": [7]})
+    assert "error" in wrong or wrong["result"] is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .fake_server import WHY
 from .raw import REAL_SERVER
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def test_a_failure_says_where_in_the_clients_columns(make, encoding):
     text = ONE.replace("    return kernel", "    return '内😀' * WRONG")
     reply = make(encoding=encoding).show(text, arguments={"N": "2"})
     assert reply["message"] == "It is wrong."
-    assert reply["detail"] == "why"
+    assert reply["detail"] == WHY
     assert reply["file"].endswith("kernel.py")
     assert reply["line"] == text.splitlines().index("    return '内😀' * WRONG")
     line = text.splitlines()[reply["line"]]

@@ -278,7 +278,7 @@ export class CudaGenerator implements vscode.Disposable {
   }
 
   #buttons(failure: Failed): readonly Button[] {
-    const { file, line = 0, column = 0, detail } = failure;
+    const { file, line = 0, column = 0, detail, document } = failure;
     const buttons: Button[] = [];
     if (file !== undefined) {
       const place = new vscode.Position(line, column);
@@ -290,10 +290,14 @@ export class CudaGenerator implements vscode.Disposable {
     }
     if (detail !== "") {
       buttons.push({
-        title: "Show Details",
+        title: "Show Whole Message",
         run: () => {
+          if (document !== undefined) {
+            return vscode.window.showTextDocument(vscode.Uri.parse(document, true));
+          }
           this.log.error(detail);
           this.log.show(true);
+          return undefined;
         },
       });
     }

@@ -55,6 +55,7 @@ def said_findings(
                 error.message,
                 _line_span(source, line, column),
                 related=related,
+                detail=error.detail,
             )
         )
     return tuple(findings)

@@ -226,14 +226,17 @@ class CudaService:
         if not errors:
             return Failed(f"{builder.name} was built, but gave no kernel.")
         error = errors[0]
+        whole = self._server.whole_messages.put(
+            f"{path.name} {error.rule or builder.name}", error.message, error.detail
+        )
         if error.file is None or error.line is None:
-            return Failed(error.message, error.detail)
+            return Failed(error.message, error.detail, document=whole)
         line, column = error.line - 1, max((error.column or 1) - 1, 0)
         source = document.source if Path(error.file) == path else _read(Path(error.file))
         if source is not None:
             encoding = self._server.documents.encoding
             column = source.position(source.offset(Position(line, column)), encoding).column
-        return Failed(error.message, error.detail, error.file, line, column)
+        return Failed(error.message, error.detail, error.file, line, column, whole)
 
     def _report(self, state: State, message: str = "") -> None:
         command = self._server.settings.command(trusted=self.is_trusted)

@@ -202,19 +202,28 @@ class ChooseConfig:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """There is no CUDA. `line` and `column` are zero-based, in the client's units."""
+    """There is no CUDA. `line` and `column` are zero-based, in the client's units.
+
+    `document` is the URI of the whole message, for a client that can show it.
+    """
 
     message: str
     detail: str = ""
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    document: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
         reply: dict[str, Any] = {"kind": "failed", "message": self.message, "detail": self.detail}
-        place = {"file": self.file, "line": self.line, "column": self.column}
-        return reply | {name: value for name, value in place.items() if value is not None}
+        more = {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "document": self.document,
+        }
+        return reply | {name: value for name, value in more.items() if value is not None}
 
 
 CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | Failed
