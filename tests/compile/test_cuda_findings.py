@@ -9,11 +9,11 @@ import pytest
 import tomllib
 
 from tirx_lens.analysis import Selection, analyse
+from tirx_lens.build_findings import findings_of
 from tirx_lens.compile.builders import find_builders
 from tirx_lens.compile.prepare import prepare
 from tirx_lens.cuda.view import view_of
 from tirx_lens.files import read_source
-from tirx_lens.lsp.build_findings import findings_of
 from tirx_lens.model.source import SourceText
 
 if TYPE_CHECKING:

@@ -82,7 +82,8 @@ def actions_for_built(
                     command=types.Command(title=TITLE, command=SHOW, arguments=[uri]),
                 )
             )
-        actions += _quick_fixes(finding, shown, document, client)
+        if not finding.detail:  # what does not build is not mended by a comment
+            actions += _quick_fixes(finding, shown, document, client)
     return actions
 
 

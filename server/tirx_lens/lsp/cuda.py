@@ -196,9 +196,9 @@ class CudaService:
     async def _reply(
         self, result: BuildResult, builder: Builder, document: Document, path: Path
     ) -> CudaReply:
+        from tirx_lens.build_findings import findings_of, said_findings
         from tirx_lens.compile.result import Severity
         from tirx_lens.cuda.view import view_of
-        from tirx_lens.lsp.build_findings import findings_of, said_findings
         from tirx_lens.lsp.built import Report
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]

@@ -258,15 +258,10 @@ class LensServer(LanguageServer):
         said = self.reports.on(document.uri, document.source, shown)
         if not said:
             return ()
-        from tirx_lens.syntax.suppressions import read_suppressions
+        from tirx_lens.build_findings import admitted
 
-        admits = self.projects.options(document.uri).selection.admits
-        comments = read_suppressions(document.source)
-        return tuple(
-            finding
-            for finding in said
-            if admits(finding.code) and not tuple(comments.of(finding, document.source))
-        )
+        selection = self.projects.options(document.uri).selection
+        return admitted(said, selection, document.source)
 
     async def _end_with(self, process_id: int) -> None:
         await wait_for_end(process_id)

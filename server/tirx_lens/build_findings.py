@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirx_lens.compile.result import BuildDiagnostic, MapEntry, Severity
+from tirx_lens.compile.result import BuildDiagnostic, Severity
 from tirx_lens.cuda.expected import check_paths
 from tirx_lens.cuda.read import read_cuda
 from tirx_lens.model import finding as model
 from tirx_lens.model.source import Position, SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import read_kernels
+from tirx_lens.syntax.suppressions import read_suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from tirx_lens.analysis import Selection
     from tirx_lens.compile.result import KernelResult
     from tirx_lens.cuda.view import CudaView
     from tirx_lens.model.finding import Finding
@@ -69,39 +72,70 @@ def _place_of(error: BuildDiagnostic, path: Path) -> tuple[int, int | None] | No
     return (here[-1], None) if here else None
 
 
+@dataclass(frozen=True, slots=True)
+class InCuda:
+    """What is wrong in generated CUDA, as a finding in the source.
+
+    `line` is that of the CUDA, from 1; None for what is missing there. Where nobody knows the
+    source of that line `is_placed` is false, and the finding has no place in the source.
+    """
+
+    finding: Finding
+    line: int | None
+    is_placed: bool = True
+
+
 def findings_of(
     kernels: Sequence[KernelResult], view: CudaView, path: Path, source: SourceText
 ) -> tuple[Finding, ...]:
     """Return what the CUDA of a good build says of the source it was built from."""
+    found = findings_in_cuda(kernels, view, path, source)
+    return tuple(one.finding for one in found if one.is_placed)
+
+
+def findings_in_cuda(
+    kernels: Sequence[KernelResult], view: CudaView, path: Path, source: SourceText
+) -> tuple[InCuda, ...]:
+    """Return what is wrong in the CUDA of a good build, at the lines of source it came from.
+
+    Lines of CUDA are those of the view. Of several faults on lines that one statement became, the
+    first is kept.
+    """
     links = {entry.cuda_line: entry for entry in view.map}
-    found = cuda_findings(view.findings, SourceText(view.text), links, path, source)
-    written = read_kernels(source).kernels
-    for kernel in kernels:
-        text = read_cuda(SourceText(kernel.cuda))
-        found += check_paths(written, source, str(path), kernel.map, text)
-    return found
-
-
-def cuda_findings(
-    found: Iterable[Finding],
-    cuda: SourceText,
-    links: Mapping[int, MapEntry],
-    path: Path,
-    source: SourceText,
-) -> tuple[Finding, ...]:
-    """Return what is wrong in generated CUDA at the lines of the source that it came from."""
-    findings: dict[tuple[str, Span], Finding] = {}
-    for finding in found:
+    cuda = SourceText(view.text)
+    found: list[InCuda] = []
+    said: set[tuple[str, Span]] = set()
+    for finding in view.findings:
         line = cuda.line_of(finding.span.start) + 1
+        message = f"In the generated CUDA, line {line}: {finding.message}"
+        here = replace(finding, message=message, span=Span(0, 0), related=())
         entry = links.get(line)
         frames = [f for f in entry.frames if Path(f.file) == path] if entry is not None else []
         if not frames:
+            found.append(InCuda(here, line, is_placed=False))
             continue
         span = _line_span(source, frames[0].line, None)
-        message = f"In the generated CUDA, line {line}: {finding.message}"
-        said = model.Finding(finding.code, finding.name, finding.severity, message, span)
-        findings.setdefault((finding.code, span), said)
-    return tuple(findings.values())
+        if (finding.code, span) not in said:
+            said.add((finding.code, span))
+            found.append(InCuda(replace(here, span=span), line))
+    written = read_kernels(source).kernels
+    for kernel in kernels:
+        text = read_cuda(SourceText(kernel.cuda))
+        missing = check_paths(written, source, str(path), kernel.map, text)
+        found += [InCuda(finding, None) for finding in missing]
+    return tuple(found)
+
+
+def admitted(
+    findings: Iterable[Finding], selection: Selection, source: SourceText
+) -> tuple[Finding, ...]:
+    """Return what of the findings of a build the selected rules and the text's comments leave."""
+    comments = read_suppressions(source)
+    return tuple(
+        finding
+        for finding in findings
+        if selection.admits(finding.code) and not tuple(comments.of(finding, source))
+    )
 
 
 def _line_span(source: SourceText, line: int, column: int | None) -> Span:
