@@ -30,7 +30,8 @@ class Workspace:
         self.path = folder / "kernel.py"
         self.uri = self.path.as_uri()
         capabilities = settings.pop("capabilities", {})
-        options = {"trusted": trusted, "settings": settings}
+        choices = settings.pop("choices", None)
+        options = {"trusted": trusted, "settings": settings, "choices": choices}
         client.initialize(initializationOptions=options, capabilities=capabilities)
         self.version = 0
 
@@ -47,8 +48,8 @@ class Workspace:
     def published(self) -> list[dict[str, Any]]:
         return self.client.diagnostics(self.uri)["diagnostics"]
 
-    def build(self) -> dict[str, Any]:
-        reply = self.client.request("tirxLens/cuda", {"textDocument": {"uri": self.uri}})
+    def build(self, **params: str) -> dict[str, Any]:
+        reply = self.client.request("tirxLens/cuda", {"textDocument": {"uri": self.uri}} | params)
         return reply["result"]
 
     def actions(self, diagnostic: dict[str, Any]) -> list[dict[str, Any]]:
@@ -137,6 +138,64 @@ def test_a_save_builds_where_that_was_turned_on(make):
     workspace.published()  # the analysis of what was saved
     (said,) = workspace.published()
     assert said["code"] == "TX506"
+
+
+REGISTERED = """\
+from tvm.script import tirx as T
+
+KERNEL_META = {"name": "copy"}
+CONFIGS = [{"label": "small", "N": 64}, {"label": "large", "N": 4096}]
+
+
+def get_kernel(N):
+    @T.prim_func
+    def kernel(a: T.Buffer((N,), "float16")):
+        TOLD()
+    return kernel
+"""
+
+
+def test_a_save_builds_what_was_chosen_last_else_the_first(make):
+    workspace = make(buildOnSave=True)
+
+    def built() -> str:
+        workspace.save()
+        workspace.published()  # the analysis of what was saved
+        (said,) = workspace.published()
+        return said["message"]
+
+    workspace.write(REGISTERED)
+    assert built() == "asked: config=small args={} arch=sm_100a"
+    workspace.build(config="large", arch="sm_90a")
+    workspace.published()
+    assert built() == "asked: config=large args={} arch=sm_90a"
+    workspace.write(REGISTERED.replace("large", "huge"))
+    assert built() == "asked: config=small args={} arch=sm_90a"
+
+
+SETS = HEAD.replace("# tirx-lens", "# tirx-lens: args M=1\n# tirx-lens", 1) + (
+    "        TOLD()\n    return kernel\n"
+)
+
+
+def test_a_save_builds_with_the_arguments_of_earlier_sessions(make):
+    workspace = make(buildOnSave=True, choices=[{}, 7])
+    workspace.write(SETS)
+    workspace.save()
+    workspace.published()
+    (said,) = workspace.published()
+    assert said["message"] == "asked: config=None args={'M': 128} arch=sm_100a"
+
+
+def test_a_choice_of_an_earlier_session_counts(make, tmp_path):
+    uri = (tmp_path / "kernel.py").as_uri()
+    chosen = {"textDocument": {"uri": uri}, "builder": "gemm", "argumentSet": "comment 2"}
+    workspace = make(buildOnSave=True, choices=[chosen])
+    workspace.write(SETS)
+    workspace.save()
+    workspace.published()
+    (said,) = workspace.published()
+    assert said["message"] == "asked: config=None args={'M': 1} arch=sm_100a"
 
 
 @pytest.mark.parametrize(

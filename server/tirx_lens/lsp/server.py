@@ -93,6 +93,7 @@ class LensServer(LanguageServer):
         options = params.initialization_options
         if isinstance(options, dict):
             self.cuda.is_trusted = options.get("trusted") is True
+            self.cuda.choices.restore(options.get("choices"))
             self.configure(options.get("settings"))
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
