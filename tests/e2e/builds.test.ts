@@ -17,7 +17,7 @@ scenario(
     const { page } = window;
     await window.openFile("gemm.py");
     const line = lineOf(STEP1, LOAD);
-    await replace(window, line, LOAD.replace("tmem<->local", "tmem_fast"));
+    await window.replaceLine(line, LOAD.replace("tmem<->local", "tmem_fast"));
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");
     assert.deepEqual(await squiggledLines(window), [line]);
@@ -44,10 +44,10 @@ scenario(
 
     // A good build takes it away; the next fault is of another kind, and in plain Python.
     await window.openFile("gemm.py");
-    await replace(window, line, LOAD);
+    await window.replaceLine(line, LOAD);
     await window.save();
     await problem(window, "TX502").waitFor({ state: "detached" });
-    await replace(window, lineOf(STEP1, ARGUMENTS), ARGUMENTS.replace("K=64", "K=65"));
+    await window.replaceLine(lineOf(STEP1, ARGUMENTS), ARGUMENTS.replace("K=64", "K=65"));
     await window.save();
     await problem(window, "one tile is 128 x 128 x 64, not 128 x 128 x 65").waitFor();
     await problem(window, "TX506").waitFor();
@@ -68,7 +68,7 @@ scenario(
     const wasRun = (): boolean => existsSync(editor.file(`gemm.py.${MARK}`));
     await window.openFile("gemm.py");
     const sync = lineOf(MARKING, "if wg_id == 0:") + 1;
-    await replace(window, sync, "            T.cuda.cta_sync()");
+    await window.replaceLine(sync, "            T.cuda.cta_sync()");
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");
     await pause(5_000); // a build would have run the module by then, as the other scenario shows
@@ -76,15 +76,6 @@ scenario(
     await window.picture("1-nothing-was-built");
   },
 );
-
-/** Put another text in the place of a line, as it stands: the editor indents by itself. */
-async function replace(window: Window, line: number, text: string): Promise<void> {
-  await window.goToLine(line);
-  await window.page.keyboard.press("End");
-  await window.page.keyboard.press("Shift+Home");
-  await window.page.keyboard.press("Shift+Home");
-  await window.page.keyboard.insertText(text);
-}
 
 function problem(window: Window, text: string): Locator {
   return window.page.locator(".markers-panel .monaco-list-row", { hasText: text }).first();
