@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.result import BuildDiagnostic, Severity
 from tirx_lens.cuda.expected import check_paths
 from tirx_lens.cuda.read import read_cuda
 from tirx_lens.model import finding as model
+from tirx_lens.model.imported import ModuleText
 from tirx_lens.model.source import Position, SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.syntax.read import read_kernels
 from tirx_lens.syntax.suppressions import read_suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tirx_lens.analysis import Selection
-    from tirx_lens.compile.result import KernelResult
+    from tirx_lens.compile.result import Frame, KernelResult
     from tirx_lens.cuda.view import CudaView
     from tirx_lens.model.finding import Finding
 
@@ -33,9 +35,16 @@ _SEVERITIES = {
 
 
 def said_findings(
-    diagnostics: Iterable[BuildDiagnostic], path: Path, source: SourceText
+    diagnostics: Iterable[BuildDiagnostic],
+    path: Path,
+    source: SourceText,
+    others: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
-    """Return what a build says that has a place in a document, there or at a call in it."""
+    """Return what a build says that has a place in a document, there or at a call in it.
+
+    The other calls on the way are related places, those in other files too: `others` has the texts
+    of files that were built with it, by path.
+    """
     findings = []
     for error in diagnostics:
         if error.severity not in _SEVERITIES:
@@ -44,11 +53,7 @@ def said_findings(
         if place is None:
             continue
         line, column = place
-        related = tuple(
-            model.Related(_line_span(source, frame.line, None), "Called from here.")
-            for frame in error.frames
-            if Path(frame.file) == path and frame.line != line
-        )
+        related = tuple(_related(error.frames, path, line, source, others))
         code = error.rule if error.rule in _NAMES else "TX506"
         findings.append(
             model.Finding(
@@ -62,6 +67,30 @@ def said_findings(
             )
         )
     return tuple(findings)
+
+
+def _related(
+    frames: Sequence[Frame], path: Path, line: int, source: SourceText, others: Mapping[str, str]
+) -> Iterator[model.Related]:
+    """Yield the calls before and after the one that a finding stands at, outermost first.
+
+    Those of a recursion once.
+    """
+    here = [n for n, f in enumerate(frames) if Path(f.file) == path and f.line == line]
+    at = here[-1] if here else len(frames)
+    seen = set()
+    for number, frame in enumerate(frames):
+        if number in here or (frame.file, frame.line) in seen:
+            continue
+        seen.add((frame.file, frame.line))
+        last = number == len(frames) - 1
+        said = "Called from" if number < at else "The error is" if last else "It goes on"
+        if Path(frame.file) == path:
+            yield model.Related(_line_span(source, frame.line, None), f"{said} here.")
+        elif frame.file in others:
+            module = ModuleText(frame.file, SourceText(others[frame.file]))
+            span = _line_span(module.source, frame.line, None)
+            yield model.Related(span, f"{said} here, in {module.name}.", module)
 
 
 def _place_of(error: BuildDiagnostic, path: Path) -> tuple[int, int | None] | None:

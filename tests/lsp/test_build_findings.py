@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from .raw import REAL_SERVER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -269,3 +272,77 @@ def test_no_message_but_ours_is_shown(make):
     assert not [m for m in client.received if m.get("method") == "window/showDocument"]
     wrong = client.request("workspace/executeCommand", {**command, "arguments": [7]})
     assert "error" in wrong or wrong["result"] is None
+
+
+HELPER = """\
+from tvm.script import tirx as T
+
+
+@T.inline
+def inner(B, tid):
+    B[tid] = missing
+
+
+@T.inline
+def outer(B, tid):
+    inner(B, tid)
+"""
+CALLER = """\
+from tvm.script import tirx as T
+from helper import outer
+
+
+def build():
+    @T.prim_func
+    def kernel(B: T.Buffer((128,), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        wg = T.warpgroup_id([1])
+        tid = T.thread_id([128])
+        twice(B, tid)
+    return kernel
+
+
+@T.inline
+def twice(B, tid):
+    outer(B, tid)
+"""
+
+
+@pytest.mark.tvm
+def test_an_error_inside_helpers_has_the_way_there(start, tmp_path):
+    client = start(REAL_SERVER)
+    settings = {"interpreter": [sys.executable], "ignore": ["TX504"]}
+    client.initialize(
+        initializationOptions={"trusted": True, "settings": settings},
+        workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "w"}],
+    )
+    (tmp_path / "helper.py").write_text(HELPER)
+    path, helper = tmp_path / "kernel.py", (tmp_path / "helper.py").as_uri()
+    path.write_text(CALLER)
+    client.open(path.as_uri(), CALLER)
+    client.diagnostics(path.as_uri())
+    reply = client.request("tirxLens/cuda", {"textDocument": {"uri": path.as_uri()}}, timeout=120)
+    assert reply["result"]["file"] == str(tmp_path / "helper.py")
+    (said,) = client.diagnostics(path.as_uri())["diagnostics"]
+    assert (said["code"], said["range"]["start"]["line"]) == (
+        "TX506",
+        line(CALLER, "outer(B, tid)"),
+    )
+    assert [
+        (one["message"], one["location"]["uri"], one["location"]["range"]["start"]["line"])
+        for one in said["relatedInformation"]
+    ] == [
+        ("Called from here.", path.as_uri(), line(CALLER, "twice(B, tid)")),
+        ("It goes on here, in helper.py.", helper, line(HELPER, "    inner(B, tid)")),
+        (
+            "The error is here, in helper.py.",
+            helper,
+            line(HELPER, "B[tid] = missing"),
+        ),
+    ]
+
+
+def line(text: str, needle: str) -> int:
+    """Return the number, from 0, of the first line that holds a text."""
+    return next(number for number, one in enumerate(text.splitlines()) if needle in one)

@@ -119,7 +119,7 @@ class CudaService:
             lambda: self._request(document, path, chosen, arguments, asked)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
-        return await self._reply(result, chosen, document, path, chosen_set(chosen, asked))
+        return await self._reply(result, request, chosen, document, path, chosen_set(chosen, asked))
 
     async def build_saved(self, document: Document) -> None:
         """Build what of a document can be built as it stands, for what the builds say of it.
@@ -212,6 +212,7 @@ class CudaService:
     async def _reply(
         self,
         result: BuildResult,
+        request: BuildRequest,
         builder: Builder,
         document: Document,
         path: Path,
@@ -224,8 +225,9 @@ class CudaService:
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
         source = document.source
+        texts = {file.path: file.text for file in request.files}
         if errors or not result.kernels:
-            findings = said_findings(errors, path, source)
+            findings = said_findings(errors, path, source, texts)
             self._server.take_report(document.uri, builder.name, Report(source, findings))
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
@@ -233,7 +235,7 @@ class CudaService:
         view = await self._server.background.run(lambda: view_of(result.kernels))
         findings = await self._server.background.run(
             lambda: (
-                *said_findings(result.diagnostics, path, source),
+                *said_findings(result.diagnostics, path, source, texts),
                 *findings_of(result.kernels, view, path, source),
             )
         )
