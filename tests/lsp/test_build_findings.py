@@ -174,6 +174,10 @@ def test_a_save_builds_what_was_chosen_last_else_the_first(make):
     assert built() == "asked: config=large args={} arch=sm_90a"
     workspace.write(REGISTERED.replace("large", "huge"))
     assert built() == "asked: config=small args={} arch=sm_90a"
+    # What has become of the registration is for the build to say: nobody is asked for arguments.
+    workspace.write(REGISTERED.replace("KERNEL_META", "KERNEL"))
+    assert built() == "asked: config=large args={} arch=sm_90a"
+    assert workspace.build(builder="get_kernel", config="large")["kind"] == "failed"
 
 
 SETS = HEAD.replace("# tirx-lens", "# tirx-lens: args M=1\n# tirx-lens", 1) + (

@@ -56,7 +56,8 @@ class Choices:
     def request(self, uri: str, builder: Builder) -> CudaParams:
         """Make the request for a build of a builder as it was last chosen, else with the first."""
         last = self._chosen.get((unquote(uri), builder.name), Choice())
-        config = last.config if last.config in builder.configs else None
+        stands = last.config in builder.configs or not builder.is_registered
+        config = last.config if stands else None
         return CudaParams(
             uri,
             builder=builder.name,

@@ -111,7 +111,8 @@ class CudaService:
             return to_choose(chosen)
         chosen = chosen.with_set(asked.argument_set)
         arguments = arguments_for(chosen, asked)
-        if chosen.missing(arguments):
+        # A configuration has the arguments; why its kernel is registered no more, the build says.
+        if chosen.missing(arguments) and asked.config is None:
             return needed(chosen)
         if asks:
             self.choices.remember(document.uri, chosen.name, asked)
