@@ -67,7 +67,7 @@ scenario(
     await window.openFile("pyproject.toml");
     await window.replaceLine(2, "gemm = [{ M = 128, N = 128, K = 512 }, { K = 2048 }]");
     await window.save();
-    await window.openFile("gemm.py");
+    await window.group(0).locator(".tab", { hasText: "gemm.py" }).click();
     await window.replaceLine(lineOf(STEP2, "import tvm"), "import tvm ");
     await window.save();
     await cuda.locator(".tab", { hasText: "gemm M=128 N=128 K=2048.cu" }).waitFor();
