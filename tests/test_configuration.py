@@ -165,6 +165,25 @@ def test_arguments_of_builders_and_of_builders_in_certain_files() -> None:
     assert given.arguments_of("none") == {}
 
 
+SETS = """
+    [tool.tirx-lens.arguments]
+    gemm = [{ M = 1, N = 2 }, { M = 3 }, {}]
+    "kernels/*.py::gemm" = [{ N = 4 }, { M = 5 }]
+"""
+
+
+def test_several_sets_of_arguments() -> None:
+    """The rules read the first; each of the others has of it what it leaves out."""
+    given = options(SETS, "kernels/gemm.py").given
+    assert given.arguments_of("gemm") == {"M": 1, "N": 4}
+    first, *others = given.sets_of("gemm")
+    assert first == {"M": 1, "N": 4}
+    assert others == [{"M": 3, "N": 4}, {"M": 1, "N": 4}, {"M": 5, "N": 4}]
+    assert options(SETS, "other.py").given.sets_of("gemm")[1] == {"M": 3, "N": 2}
+    assert options(ARGUMENTS).given.sets_of("copy") == ({"N": 64},)
+    assert given.sets_of("none") == ()
+
+
 def test_targets_are_taken_and_not_looked_into() -> None:
     table = '[tool.tirx-lens.targets.cluster]\ncommand = ["srun"]\nwhat = { ever = 1 }'
     assert read(table) == Read(Configuration())
@@ -192,6 +211,9 @@ def test_targets_are_taken_and_not_looked_into() -> None:
         ("report-unused-suppressions = 1", "1", "must be true or false, not the number 1."),
         ("arguments = 3", "3", "`arguments` must be a table with a table for each builder"),
         ("arguments.gemm = 3", "3", "`arguments.gemm` must be a table of arguments"),
+        ("arguments.gemm = []", "[]", "or a list of such tables, not a list."),
+        ("arguments.gemm = [{ M = 1 }, 3]", "3", "`arguments.gemm` must be a table of arguments"),
+        ("arguments.gemm = [{ M = [] }]", "[]", "must be a number, a string, true or false"),
         ("arguments.gemm.M = [1]", "[1]", "`arguments.gemm.M` must be a number, a string, true or"),
         ("arguments.gemm.M = nan", "nan", "not the number nan."),
         ("arguments.gemm.M = 1979-05-27", "1979-05-27", "not a date or time."),

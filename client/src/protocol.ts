@@ -5,9 +5,13 @@ import type { Position } from "vscode-languageclient/node";
 /** What a kernel's builder is called with: Python expressions by parameter name. */
 export type Arguments = Readonly<Record<string, string>>;
 
+/** What was asked for a builder last, so that a build on a save is the same one. */
+export type Choice = Pick<CudaParams, "textDocument" | "builder" | "config" | "argumentSet" | "answers" | "arch">;
+
 /** What the server is told when it starts. Without `trusted` it executes nothing. */
 export interface InitializationOptions {
   readonly trusted: boolean;
+  readonly choices: readonly Choice[];
   readonly settings: {
     /** The kernel interpreter: a program and its arguments; empty where none is known. */
     readonly interpreter: readonly string[];
@@ -38,6 +42,8 @@ export interface CudaParams {
   readonly arch?: string;
   /** Which configuration of a registered kernel; without one it is the first. */
   readonly config?: string;
+  /** Which of the argument sets that comments and the project give; by its label. */
+  readonly argumentSet?: string;
   /** Whether PTX, SASS and the compiler's report are wanted too. */
   readonly machineCode?: boolean;
   /** Under which the server reports what the build is doing. */
@@ -148,6 +154,8 @@ export interface Cuda {
   readonly target: string;
   /** The label of a registered kernel's configuration; null for other kernels. */
   readonly config: string | null;
+  /** The label of the set that the arguments are; null where nothing gives any. */
+  readonly argumentSet: string | null;
 }
 
 export interface NeedArguments {
@@ -168,6 +176,13 @@ export interface ChooseConfig {
   readonly configs: readonly string[];
 }
 
+/** A builder is given several sets of arguments, and none was named. */
+export interface ChooseArguments {
+  readonly kind: "chooseArguments";
+  readonly builder: string;
+  readonly sets: readonly { readonly label: string; readonly arguments: Arguments }[];
+}
+
 export interface Failed {
   readonly kind: "failed";
   readonly message: string;
@@ -176,9 +191,11 @@ export interface Failed {
   /** Counted from 0, as are columns. */
   readonly line?: number;
   readonly column?: number;
+  /** The document with the whole message, where the server has one. */
+  readonly document?: string;
 }
 
-export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | Failed;
+export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed;
 
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");

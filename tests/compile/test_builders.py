@@ -3,6 +3,7 @@
 import pytest
 
 from tirx_lens.compile.builders import BuilderKind, Parameter, find_builder, find_builders
+from tirx_lens.model.given import BuilderArguments, Given
 
 MODULE = '''\
 """A module."""
@@ -94,6 +95,29 @@ def test_lines_are_those_of_the_editor() -> None:
     assert lines[gemm.line - 1].startswith("def gemm(")
     assert lines[gemm.first_line - 1].startswith("# tirx-lens: args")
     assert lines[gemm.last_line - 1] == "    return kernel"
+
+
+def test_of_several_comments_the_nearest_counts_and_all_can_be_chosen() -> None:
+    text = (
+        "# tirx-lens: args M=1\n# words\n# tirx-lens: args M=2 odd=3\n"
+        "def f(M, N):\n    @T.prim_func\n    def k(): pass\n"
+    )
+    (builder,) = find_builders(text)
+    assert builder.first_line == 1
+    assert builder.arguments == {"M": 2, "odd": 3}
+    given = Given((BuilderArguments("f", (("M", 1), ("N", 4), ("K", 5))),))
+    known = builder.with_given(given)
+    assert known.arguments == {"M": 2, "odd": 3, "N": 4}
+    assert [(one.label, dict(one.arguments)) for one in known.sets] == [
+        ("comment", {"M": 2, "odd": 3, "N": 4}),
+        ("comment 2", {"M": 1, "N": 4}),
+        ("configuration", {"M": 1, "N": 4, "odd": 3}),
+    ]
+    assert known.with_set("comment 2").arguments == {"M": 1, "N": 4}
+    assert known.with_set("gone").arguments == known.arguments
+    same = find_builders(text.replace(" odd=3", "").replace("M=1", "M=2"))[0].with_given(given)
+    # What differs in nothing is no choice.
+    assert [one.label for one in same.sets] == ["comment", "configuration"]
 
 
 def test_a_comment_with_a_blank_line_below_belongs_to_nothing() -> None:

@@ -10,11 +10,11 @@ import tomllib
 from mutants.mutate import FILES, all_mutants_of
 
 from tirx_lens.analysis import Selection, analyse
+from tirx_lens.build_findings import findings_of
 from tirx_lens.compile.builders import find_builders
 from tirx_lens.compile.prepare import prepare
 from tirx_lens.cuda.view import view_of
 from tirx_lens.files import read_source
-from tirx_lens.lsp.build_findings import findings_of
 from tirx_lens.model.finding import Severity
 from tirx_lens.model.source import SourceText
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from kernel_texts import IMPORTS, request
 
+from tirx_lens.build_findings import said_findings
 from tirx_lens.compile.result import Stage
-from tirx_lens.lsp.build_findings import said_findings
 from tirx_lens.model.source import Encoding, SourceText
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from kernel_texts import request
 
+from tirx_lens.build_findings import findings_of
 from tirx_lens.cuda.view import view_of
-from tirx_lens.lsp.build_findings import findings_of
 from tirx_lens.model.source import SourceText
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ one, `NOTE` none; each `SLOW` makes the analysis last half a second, `BREAK` mak
 Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
 fail there, `HANG` makes it last until it is cancelled, `DIVERGENT` gives CUDA with a barrier that
 only half of the threads reach, on a line that came from there; `MAPPED` makes it two kernels, each
-with a map, and `UNMAPPED` a note as well.
+with a map, and `UNMAPPED` a note as well. `TOLD` makes one fail that says what was asked for.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
 
 SLOWNESS = 0.5
+WHY = """\
+Traceback (most recent call last):\r
+\x1b[31mValueError\x1b[0m: <b>red</b> \x07 \u202e
+note: a note
+"""
 
 
 class FakeCompiler:
@@ -68,8 +73,12 @@ class FakeCompiler:
         for number, line in enumerate(text.splitlines(), 1):
             if "WRONG" in line:
                 place = (request.entry, number, line.index("WRONG") + 1)
-                said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", "why", *place)
+                said = BuildDiagnostic(Severity.ERROR, Stage.BUILDER, "It is wrong.", WHY, *place)
                 return BuildResult(diagnostics=(said,))
+            if "TOLD" in line:
+                asked = f"config={request.config} args={dict(request.args)} arch={request.arch}"
+                said = (Severity.ERROR, Stage.BUILDER, f"asked: {asked}", "", request.entry, number)
+                return BuildResult(diagnostics=(BuildDiagnostic(*said),))
         for number, line in enumerate(text.splitlines(), 1):
             if "DIVERGENT" in line:
                 return BuildResult(kernels=(_divergent(request, number),))

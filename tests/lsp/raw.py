@@ -86,7 +86,8 @@ class RawClient:
             if message is None:
                 raise EOFError(self.stderr.decode())
             if "method" in message and "id" in message:  # a request of the server's
-                self.send(id=message["id"], result=None)
+                shows = message["method"] == "window/showDocument"
+                self.send(id=message["id"], result={"success": True} if shows else None)
             if wanted(message):
                 return message
             self.received.append(message)

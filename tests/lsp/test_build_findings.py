@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from .raw import REAL_SERVER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +32,10 @@ class Workspace:
         self.client = client
         self.path = folder / "kernel.py"
         self.uri = self.path.as_uri()
-        client.initialize(initializationOptions={"trusted": trusted, "settings": settings})
+        capabilities = settings.pop("capabilities", {})
+        choices = settings.pop("choices", None)
+        options = {"trusted": trusted, "settings": settings, "choices": choices}
+        client.initialize(initializationOptions=options, capabilities=capabilities)
         self.version = 0
 
     def write(self, text: str) -> list[dict[str, Any]]:
@@ -45,9 +51,18 @@ class Workspace:
     def published(self) -> list[dict[str, Any]]:
         return self.client.diagnostics(self.uri)["diagnostics"]
 
-    def build(self) -> dict[str, Any]:
-        reply = self.client.request("tirxLens/cuda", {"textDocument": {"uri": self.uri}})
+    def build(self, **params: str) -> dict[str, Any]:
+        reply = self.client.request("tirxLens/cuda", {"textDocument": {"uri": self.uri}} | params)
         return reply["result"]
+
+    def actions(self, diagnostic: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the quick fixes that are offered on a diagnostic."""
+        params = {
+            "textDocument": {"uri": self.uri},
+            "range": diagnostic["range"],
+            "context": {"diagnostics": [diagnostic], "only": ["quickfix"]},
+        }
+        return self.client.request("textDocument/codeAction", params)["result"]
 
     def save(self) -> None:
         self.client.notify("textDocument/didSave", {"textDocument": {"uri": self.uri}})
@@ -128,6 +143,68 @@ def test_a_save_builds_where_that_was_turned_on(make):
     assert said["code"] == "TX506"
 
 
+REGISTERED = """\
+from tvm.script import tirx as T
+
+KERNEL_META = {"name": "copy"}
+CONFIGS = [{"label": "small", "N": 64}, {"label": "large", "N": 4096}]
+
+
+def get_kernel(N):
+    @T.prim_func
+    def kernel(a: T.Buffer((N,), "float16")):
+        TOLD()
+    return kernel
+"""
+
+
+def test_a_save_builds_what_was_chosen_last_else_the_first(make):
+    workspace = make(buildOnSave=True)
+
+    def built() -> str:
+        workspace.save()
+        workspace.published()  # the analysis of what was saved
+        (said,) = workspace.published()
+        return said["message"]
+
+    workspace.write(REGISTERED)
+    assert built() == "asked: config=small args={} arch=sm_100a"
+    workspace.build(config="large", arch="sm_90a")
+    workspace.published()
+    assert built() == "asked: config=large args={} arch=sm_90a"
+    workspace.write(REGISTERED.replace("large", "huge"))
+    assert built() == "asked: config=small args={} arch=sm_90a"
+    # What has become of the registration is for the build to say: nobody is asked for arguments.
+    workspace.write(REGISTERED.replace("KERNEL_META", "KERNEL"))
+    assert built() == "asked: config=large args={} arch=sm_90a"
+    assert workspace.build(builder="get_kernel", config="large")["kind"] == "failed"
+
+
+SETS = HEAD.replace("# tirx-lens", "# tirx-lens: args M=1\n# tirx-lens", 1) + (
+    "        TOLD()\n    return kernel\n"
+)
+
+
+def test_a_save_builds_with_the_arguments_of_earlier_sessions(make):
+    workspace = make(buildOnSave=True, choices=[{}, 7])
+    workspace.write(SETS)
+    workspace.save()
+    workspace.published()
+    (said,) = workspace.published()
+    assert said["message"] == "asked: config=None args={'M': 128} arch=sm_100a"
+
+
+def test_a_choice_of_an_earlier_session_counts(make, tmp_path):
+    uri = (tmp_path / "kernel.py").as_uri()
+    chosen = {"textDocument": {"uri": uri}, "builder": "gemm", "argumentSet": "comment 2"}
+    workspace = make(buildOnSave=True, choices=[chosen])
+    workspace.write(SETS)
+    workspace.save()
+    workspace.published()
+    (said,) = workspace.published()
+    assert said["message"] == "asked: config=None args={'M': 1} arch=sm_100a"
+
+
 @pytest.mark.parametrize(
     ("trusted", "settings"),
     [(True, {}), (True, {"buildOnSave": False}), (False, {"buildOnSave": True})],
@@ -144,3 +221,132 @@ def test_a_save_builds_nothing_otherwise(make, trusted, settings):
         if message.get("method") == "textDocument/publishDiagnostics"
         or message.get("params", {}).get("state") == "building"
     ]
+
+
+SHOWS_DOCUMENTS = {
+    "workspace": {"textDocumentContent": {"dynamicRegistration": True}},
+    "window": {"showDocument": {"support": True}},
+}
+
+
+def test_the_whole_message_is_one_click_away(make):
+    workspace = make(capabilities=SHOWS_DOCUMENTS)
+    client = workspace.client
+    workspace.write(WRONG)
+    workspace.build()
+    (said,) = workspace.published()
+    (show,) = workspace.actions(said)
+    assert (show["title"], show["kind"]) == ("Show whole message", "quickfix")
+    assert show["diagnostics"] == [said]
+
+    asked = client.ask("workspace/executeCommand", show["command"])
+    shown = client.wait(lambda m: m.get("method") == "window/showDocument")["params"]
+    assert "result" in client.reply(asked)
+    assert shown["uri"].startswith("tirx-message:/kernel.py%20TX506.txt?")
+    assert shown["uri"] == show["command"]["arguments"][0]
+    text = client.request("workspace/textDocumentContent", {"uri": shown["uri"]})["result"]["text"]
+    assert text.startswith("It is wrong.\n\nTraceback")
+    # Plain text: what a terminal would obey, and what turns the direction of writing, is spelled.
+    assert text.endswith("ValueError: <b>red</b> \\x07 \\u202e\nnote: a note\n")
+
+
+def test_a_client_that_cannot_show_documents_is_offered_none(make):
+    workspace = make()
+    workspace.write(WRONG)
+    workspace.build()
+    (said,) = workspace.published()
+    assert workspace.actions(said) == []
+
+
+def test_what_is_wrong_in_the_cuda_can_be_ignored(make):
+    workspace = make(capabilities=SHOWS_DOCUMENTS)
+    workspace.write(DIVERGENT)
+    workspace.build()
+    (said,) = workspace.published()
+    (ignore,) = workspace.actions(said)
+    assert ignore["title"] == "Ignore TX102 on this line"
+
+
+def test_no_message_but_ours_is_shown(make):
+    client = make(capabilities=SHOWS_DOCUMENTS).client
+    gone = client.request("workspace/textDocumentContent", {"uri": "tirx-message:/a.txt?1"})
+    assert gone["result"]["text"].startswith("This message is of an earlier build.")
+    command = {"command": "tirx-lens.showWholeMessage", "arguments": ["file:///etc/passwd"]}
+    assert client.request("workspace/executeCommand", command)["result"] is None
+    assert not [m for m in client.received if m.get("method") == "window/showDocument"]
+    wrong = client.request("workspace/executeCommand", {**command, "arguments": [7]})
+    assert "error" in wrong or wrong["result"] is None
+
+
+HELPER = """\
+from tvm.script import tirx as T
+
+
+@T.inline
+def inner(B, tid):
+    B[tid] = missing
+
+
+@T.inline
+def outer(B, tid):
+    inner(B, tid)
+"""
+CALLER = """\
+from tvm.script import tirx as T
+from helper import outer
+
+
+def build():
+    @T.prim_func
+    def kernel(B: T.Buffer((128,), "float16")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        wg = T.warpgroup_id([1])
+        tid = T.thread_id([128])
+        twice(B, tid)
+    return kernel
+
+
+@T.inline
+def twice(B, tid):
+    outer(B, tid)
+"""
+
+
+@pytest.mark.tvm
+def test_an_error_inside_helpers_has_the_way_there(start, tmp_path):
+    client = start(REAL_SERVER)
+    settings = {"interpreter": [sys.executable], "ignore": ["TX504"]}
+    client.initialize(
+        initializationOptions={"trusted": True, "settings": settings},
+        workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "w"}],
+    )
+    (tmp_path / "helper.py").write_text(HELPER)
+    path, helper = tmp_path / "kernel.py", (tmp_path / "helper.py").as_uri()
+    path.write_text(CALLER)
+    client.open(path.as_uri(), CALLER)
+    client.diagnostics(path.as_uri())
+    reply = client.request("tirxLens/cuda", {"textDocument": {"uri": path.as_uri()}}, timeout=120)
+    assert reply["result"]["file"] == str(tmp_path / "helper.py")
+    (said,) = client.diagnostics(path.as_uri())["diagnostics"]
+    assert (said["code"], said["range"]["start"]["line"]) == (
+        "TX506",
+        line(CALLER, "outer(B, tid)"),
+    )
+    assert [
+        (one["message"], one["location"]["uri"], one["location"]["range"]["start"]["line"])
+        for one in said["relatedInformation"]
+    ] == [
+        ("Called from here.", path.as_uri(), line(CALLER, "twice(B, tid)")),
+        ("It goes on here, in helper.py.", helper, line(HELPER, "    inner(B, tid)")),
+        (
+            "The error is here, in helper.py.",
+            helper,
+            line(HELPER, "B[tid] = missing"),
+        ),
+    ]
+
+
+def line(text: str, needle: str) -> int:
+    """Return the number, from 0, of the first line that holds a text."""
+    return next(number for number, one in enumerate(text.splitlines()) if needle in one)

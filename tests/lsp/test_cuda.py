@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .fake_server import WHY
 from .raw import REAL_SERVER
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
         "tvmVersion": "0.99",
         "target": "sm_90a",
         "config": None,
+        "argumentSet": "comment",
         "notes": [],
         "map": [],
         "preambleLine": 0,
@@ -177,7 +179,10 @@ def test_what_nothing_gives_is_asked_for(make):
         ("", {"arguments": {"M": "1", "N": "2", "odd": "3"}}, {"M": "1", "N": "2"}),
         ("", {"answers": {"M": "1", "N": "2", "odd": "3"}}, {"M": "128", "N": "2"}),
         ("N = 3", {}, {"M": "128", "N": "3"}),
-        ("N = 3\nM = 4\nodd = 5", {}, {"M": "128", "N": "3"}),
+        ("N = 3\nM = 128\nodd = 5", {}, {"M": "128", "N": "3"}),
+        ("N = 3\nM = 4\nodd = 5", {"argumentSet": "comment"}, {"M": "128", "N": "3"}),
+        ("N = 3\nM = 4\nodd = 5", {"argumentSet": "configuration"}, {"M": "4", "N": "3"}),
+        ("N = 3\nM = 4", {"arguments": {"N": "5"}}, {"M": "128", "N": "5"}),
         ("N = 3\ndtype = 'float32'", {}, {"M": "128", "N": "3", "dtype": "float32"}),
         ("N = 3", {"arguments": {"N": "2"}}, {"M": "128", "N": "2"}),
         (
@@ -192,6 +197,44 @@ def test_the_request_then_the_comment_then_the_project_then_answers(
 ):
     (tmp_path / "pyproject.toml").write_text(f"[tool.tirx-lens.arguments.gemm]\n{table}\n")
     assert make().show(ONE, **asked)["arguments"] == expected
+
+
+TABLE = """\
+[tool.tirx-lens.arguments]
+gemm = [{ M = 1, N = 2 }, { M = 3 }, { N = 2 }]
+"*.py::gemm" = { dtype = "bfloat16" }
+"""
+TWICE = ONE.replace("# tirx-lens: args M=128", "# tirx-lens: args M=7 N=8\n# tirx-lens: args M=128")
+
+
+def test_one_of_several_sets_of_arguments_is_chosen(make, tmp_path):
+    """Those of the comments above the builder, the nearest first, then those of the project."""
+    (tmp_path / "pyproject.toml").write_text(TABLE)
+    workspace = make()
+    half = {"dtype": "bfloat16"}
+    assert workspace.show(TWICE) == {
+        "kind": "chooseArguments",
+        "builder": "gemm",
+        "sets": [
+            {"label": "comment", "arguments": {"M": "128", "N": "2"} | half},
+            {"label": "comment 2", "arguments": {"M": "7", "N": "8"} | half},
+            {"label": "configuration", "arguments": {"M": "1", "N": "2"} | half},
+            {"label": "configuration 2", "arguments": {"M": "3", "N": "2"} | half},
+        ],
+    }
+    reply = workspace.show(TWICE, argumentSet="configuration 2")
+    assert reply["arguments"] == {"M": "3", "N": "2"} | half
+    assert reply["argumentSet"] == "configuration 2"
+    # One that is gone is chosen anew, or is the only one that is left.
+    assert workspace.show(TWICE, argumentSet="comment 9")["kind"] == "chooseArguments"
+    (tmp_path / "pyproject.toml").write_text("")
+    workspace.client.notify("textDocument/didSave", {"textDocument": {"uri": workspace.uri}})
+    left = workspace.show(ONE, argumentSet="configuration 2", answers={"N": "4"})
+    assert (left["arguments"], left["argumentSet"]) == ({"M": "128", "N": "4"}, "comment")
+
+
+def test_a_set_that_is_no_label(make):
+    assert "argumentSet must be a string" in make().show(ONE, argumentSet=7)["message"]
 
 
 def test_the_builder_at_the_position_else_a_choice(make):
@@ -223,7 +266,7 @@ def test_a_failure_says_where_in_the_clients_columns(make, encoding):
     text = ONE.replace("    return kernel", "    return '内😀' * WRONG")
     reply = make(encoding=encoding).show(text, arguments={"N": "2"})
     assert reply["message"] == "It is wrong."
-    assert reply["detail"] == "why"
+    assert reply["detail"] == WHY
     assert reply["file"].endswith("kernel.py")
     assert reply["line"] == text.splitlines().index("    return '内😀' * WRONG")
     line = text.splitlines()[reply["line"]]

@@ -1,6 +1,6 @@
 /** What the user is asked before a build: which builder, and its arguments. */
 import * as vscode from "vscode";
-import type { Arguments, ChooseConfig, NeedArguments } from "../protocol";
+import type { Arguments, ChooseArguments, ChooseConfig, NeedArguments } from "../protocol";
 import { firstGap, parseArguments, proposeArguments } from "./arguments";
 
 /** Ask which builder of a file to build; undefined where the user turned away. */
@@ -12,11 +12,42 @@ export function askBuilder(builders: readonly string[]): Thenable<string | undef
 }
 
 /** Ask which configuration of a registered kernel to build; undefined where the user turned away. */
-export function askConfig({ builder, configs }: ChooseConfig): Thenable<string | undefined> {
-  return vscode.window.showQuickPick([...configs], {
-    title: `Configuration of ${builder}`,
-    placeHolder: "Which of the file's CONFIGS?",
-  });
+export async function askConfig(
+  { builder, configs }: ChooseConfig,
+  last: string | undefined,
+): Promise<string | undefined> {
+  const items = configs.map((config) => ({ label: config, choice: config }));
+  const title = `Configuration of ${builder}`;
+  return pickAgain(items, last, { title, placeHolder: "Which of the file's CONFIGS?" });
+}
+
+/** Ask which of the argument sets that are given for a builder; its label. */
+export async function askArgumentSet(
+  { builder, sets }: ChooseArguments,
+  last: string | undefined,
+): Promise<string | undefined> {
+  const items = sets.map((set) => ({
+    label: Object.entries(set.arguments)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+    description: set.label,
+    choice: set.label,
+  }));
+  const title = `Arguments of ${builder}`;
+  return pickAgain(items, last, { title, placeHolder: "Which of the arguments that are given for it?" });
+}
+
+/** Ask for one of several choices, the one that was made last at the top. */
+async function pickAgain(
+  items: readonly (vscode.QuickPickItem & { readonly choice: string })[],
+  last: string | undefined,
+  options: vscode.QuickPickOptions,
+): Promise<string | undefined> {
+  const again = items
+    .filter(({ choice }) => choice === last)
+    .map((item) => ({ ...item, description: `${item.description ?? ""} (chosen last)`.trim() }));
+  const others = items.filter(({ choice }) => choice !== last);
+  return (await vscode.window.showQuickPick([...again, ...others], options))?.choice;
 }
 
 /** Ask for a builder's arguments, beginning with those given last; undefined on turning away. */

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { WorkDoneProgress } from "vscode-languageclient/node";
-import { cudaRequest, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
+import { cudaRequest, type Choice, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { command, notify, openMachineSettings, show, type Button } from "../ui/notify";
-import { askArguments, askBuilder, askConfig } from "./ask";
+import { askArguments, askArgumentSet, askBuilder, askConfig } from "./ask";
 import type { Architecture } from "./architecture";
+import { lastChoice, remember } from "./choices";
 import { previousUri, viewUri, type View, type Views } from "./views";
 
 type Progress = vscode.Progress<{ readonly message: string }>;
@@ -60,11 +61,19 @@ export class CudaGenerator implements vscode.Disposable {
           break;
         }
         case "chooseConfig": {
-          const config = await askConfig(result);
+          const config = await askConfig(result, this.#last(source, result.builder)?.config);
           if (config === undefined) {
             return;
           }
           params = { ...params, builder: result.builder, config };
+          break;
+        }
+        case "chooseArguments": {
+          const argumentSet = await askArgumentSet(result, this.#last(source, result.builder)?.argumentSet);
+          if (argumentSet === undefined) {
+            return;
+          }
+          params = { ...params, builder: result.builder, argumentSet };
           break;
         }
         case "needArguments": {
@@ -92,13 +101,7 @@ export class CudaGenerator implements vscode.Disposable {
     this.#refreshing.get(key)?.cancel();
     const cancellation = new vscode.CancellationTokenSource();
     this.#refreshing.set(key, cancellation);
-    const params: CudaParams = {
-      textDocument: { uri: view.source.toString() },
-      builder: view.builder,
-      ...(view.given === undefined ? {} : { answers: view.given }),
-      ...(view.cuda.config === null ? {} : { config: view.cuda.config }),
-      machineCode: this.views.showsMachineCode(view),
-    };
+    const params: CudaParams = { ...sameBuild(view), machineCode: this.views.showsMachineCode(view) };
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
     try {
       const result = await vscode.window.withProgress(options, (progress) =>
@@ -121,6 +124,7 @@ export class CudaGenerator implements vscode.Disposable {
       const uri = viewUri(view.source, result.builder, this.#title(result));
       const previous = result.text === view.cuda.text ? view.previous : view.cuda.text;
       const next = { ...view, uri, cuda: result, previous, stale: undefined };
+      await this.#remember(sameBuild(next), result);
       if (uri.toString() === view.uri.toString()) {
         this.views.put(next);
       } else {
@@ -128,14 +132,7 @@ export class CudaGenerator implements vscode.Disposable {
       }
       return;
     }
-    const reason =
-      result.kind === "failed"
-        ? result.message
-        : result.kind === "choose"
-          ? `${view.builder} is no longer in the file.`
-          : result.kind === "chooseConfig"
-            ? `${view.builder} has other configurations now.`
-            : `${view.builder} needs arguments that nothing gives.`;
+    const reason = whyNot(result, view.builder);
     const first = view.stale === undefined;
     this.views.put({ ...view, stale: reason });
     const message = `${sentence(reason)} The CUDA shown is that of the last good build.`;
@@ -152,10 +149,20 @@ export class CudaGenerator implements vscode.Disposable {
     const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
     const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, stale: undefined };
     this.views.put(view);
+    await this.#remember(params, cuda);
     await this.views.reveal(view);
     for (const note of cuda.notes) {
       this.log.warn(note);
     }
+  }
+
+  #last(source: vscode.Uri, builder: string): Choice | undefined {
+    return lastChoice(this.memory, source.toString(), builder);
+  }
+
+  async #remember(params: CudaParams, cuda: Cuda): Promise<void> {
+    const { chosen } = this.architecture;
+    await remember(this.memory, { ...params, ...(chosen === undefined ? {} : { arch: chosen }) }, cuda.builder);
   }
 
   /** Builder and arguments; the architecture too, where it is not that of the settings. */
@@ -188,13 +195,7 @@ export class CudaGenerator implements vscode.Disposable {
     if (view === undefined) {
       return;
     }
-    const params: CudaParams = {
-      textDocument: { uri: view.source.toString() },
-      builder: view.builder,
-      ...(view.given === undefined ? {} : { answers: view.given }),
-      ...(view.cuda.config === null ? {} : { config: view.cuda.config }),
-      machineCode: true,
-    };
+    const params: CudaParams = { ...sameBuild(view), machineCode: true };
     const result = await this.#buildWithProgress(path.posix.basename(view.source.path), params);
     if (result === undefined) {
       return;
@@ -278,7 +279,7 @@ export class CudaGenerator implements vscode.Disposable {
   }
 
   #buttons(failure: Failed): readonly Button[] {
-    const { file, line = 0, column = 0, detail } = failure;
+    const { file, line = 0, column = 0, detail, document } = failure;
     const buttons: Button[] = [];
     if (file !== undefined) {
       const place = new vscode.Position(line, column);
@@ -290,10 +291,14 @@ export class CudaGenerator implements vscode.Disposable {
     }
     if (detail !== "") {
       buttons.push({
-        title: "Show Details",
+        title: "Show Whole Message",
         run: () => {
+          if (document !== undefined) {
+            return vscode.window.showTextDocument(vscode.Uri.parse(document, true));
+          }
           this.log.error(detail);
           this.log.show(true);
+          return undefined;
         },
       });
     }
@@ -304,6 +309,34 @@ export class CudaGenerator implements vscode.Disposable {
       buttons.push(openMachineSettings("tirx-lens.interpreter"));
     }
     return buttons;
+  }
+}
+
+/** The request for what a view shows, built anew. */
+function sameBuild(view: View): CudaParams {
+  const { config, argumentSet } = view.cuda;
+  return {
+    textDocument: { uri: view.source.toString() },
+    builder: view.builder,
+    ...(view.given === undefined ? {} : { answers: view.given }),
+    ...(config === null ? {} : { config }),
+    ...(argumentSet === null ? {} : { argumentSet }),
+  };
+}
+
+/** Why a builder's CUDA could not be built again, as a sentence. */
+function whyNot(result: Exclude<CudaResult, Cuda>, builder: string): string {
+  switch (result.kind) {
+    case "failed":
+      return result.message;
+    case "choose":
+      return `${builder} is no longer in the file.`;
+    case "chooseConfig":
+      return `${builder} has other configurations now.`;
+    case "chooseArguments":
+      return `${builder} is given other sets of arguments now.`;
+    case "needArguments":
+      return `${builder} needs arguments that nothing gives.`;
   }
 }
 

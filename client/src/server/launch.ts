@@ -1,6 +1,7 @@
 /** How the server is started: the program, its arguments and what it is told first. */
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { choices } from "../cuda/choices";
 import type { InitializationOptions } from "../protocol";
 import { choosePython, type Choice } from "../python/choose";
 import { activeInterpreter } from "../python/extension";
@@ -45,6 +46,7 @@ export async function planLaunch(
       cwd: (trusted ? folders[0] : undefined) ?? context.extensionPath,
       options: {
         trusted,
+        choices: choices(context.workspaceState),
         settings: {
           interpreter: choice.kernel,
           arch: settings.arch,

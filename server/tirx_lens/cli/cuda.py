@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import sys
 import tokenize
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.cuda_output import print_json, print_text
 from tirx_lens.compile.builders import Builder, find_builder, find_builders
 from tirx_lens.compile.cache import ResultCache
 from tirx_lens.compile.cache_folder import CacheFolder, default_folder
 from tirx_lens.compile.local import LocalLauncher
 from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
 from tirx_lens.compile.request import Limits
-from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
+from tirx_lens.compile.result import BuildResult, Stage
 from tirx_lens.compile.service import Compiler
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from tirx_lens.cli.cuda_findings import CheckedCuda
     from tirx_lens.compile.request import BuildRequest, Scalar
-    from tirx_lens.compile.result import KernelResult
-    from tirx_lens.model.given import Given
+    from tirx_lens.configuration.options import FileOptions
 
 BUILT, BROKEN, FAILED = 0, 1, 2
 
@@ -90,11 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Build and print; return the exit code.
 
-    0 when every kernel was built, 1 when one has errors, 2 when none could be tried: a wrong
-    argument, or an interpreter that cannot build.
+    0 when every kernel was built, 1 when one was not, 2 when none could be tried: a wrong
+    argument, or an interpreter that cannot build. What is found in CUDA that was built is said, and
+    changes nothing of that.
     """
     try:
-        requests = _requests(arguments)
+        options = _options(arguments)
+        requests = _requests(arguments, options)
     except _UsageError as error:
         print(f"tirx-lens cuda: {error}", file=sys.stderr)
         return FAILED
@@ -104,10 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
     results = asyncio.run(_build(requests, arguments.interpreter))
     if arguments.html is not None and not _write_page(arguments.html, requests, results):
         return FAILED
+    checked = _check_built(requests, results, options)
     if arguments.output_format == "json":
-        print(json.dumps(results_to_json(results), indent=2, ensure_ascii=False))
+        print_json(results, checked)
     else:
-        _print(results, texts=arguments.html is None)
+        print_text(results, checked, _split(arguments.file)[0], texts=arguments.html is None)
     stages = {item.stage for result in results for item in result.diagnostics}
     if Stage.ENVIRONMENT in stages:
         return FAILED
@@ -123,7 +125,7 @@ async def _build(requests: tuple[BuildRequest, ...], interpreter: str) -> tuple[
         await compiler.close()
 
 
-def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
+def _requests(arguments: argparse.Namespace, options: FileOptions) -> tuple[BuildRequest, ...]:
     path, name = _split(arguments.file)
     try:
         with tokenize.open(path) as file:
@@ -141,9 +143,8 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
         given[key] = value
     if not arguments.time_limit > 0:  # which NaN is not, either
         raise _UsageError("--time-limit must be more than 0 seconds")
-    given_for_file = _given_by_project(arguments, path)
     chosen = tuple(
-        builder.with_given(given_for_file) if isinstance(builder, Builder) else builder
+        builder.with_given(options.given) if isinstance(builder, Builder) else builder
         for builder in _choose(path, text, name)
     )
     _check(path, chosen, given)
@@ -154,7 +155,6 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
             builder,
             arguments=_meant_for(builder, given, alone=len(chosen) == 1),
             config=arguments.label,
-            source_map=arguments.output_format == "json" or arguments.html is not None,
             machine_code=arguments.machine_code,
             arch=arguments.arch,
             limits=Limits(arguments.time_limit),
@@ -164,11 +164,11 @@ def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
     )
 
 
-def _given_by_project(arguments: argparse.Namespace, path: Path) -> Given:
+def _options(arguments: argparse.Namespace) -> FileOptions:
     configured = Configured.of_source(arguments)
-    given = configured.options(path).given
+    options = configured.options(_split(arguments.file)[0])
     configured.refuse_problems()
-    return given
+    return options
 
 
 def _split(argument: str) -> tuple[Path, str | None]:
@@ -249,37 +249,13 @@ def _write_page(
     return True
 
 
-def _print(results: tuple[BuildResult, ...], *, texts: bool) -> None:
-    for result in results:
-        for kernel in result.kernels if texts else ():
-            spelled = ", ".join(f"{name}={value!r}" for name, value in kernel.args.items())
-            origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
-            print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
-            print(kernel.cuda.rstrip("\n"))
-            if kernel.machine is not None:
-                _print_resources(kernel)
-            print()
-    sys.stdout.flush()
-    for result in results:
-        for item in result.diagnostics:
-            print(_line(item), file=sys.stderr)
+def _check_built(
+    requests: tuple[BuildRequest, ...], results: tuple[BuildResult, ...], options: FileOptions
+) -> tuple[CheckedCuda, ...]:
+    from tirx_lens.cli.cuda_findings import check_built  # it loads the rules
 
-
-def _print_resources(kernel: KernelResult) -> None:
-    """Print what a kernel takes of its GPU, as comments behind its CUDA."""
-    from tirx_lens.cuda.resources import resources_of
-
-    for fact in resources_of(kernel).facts:
-        note = f" ({fact.note})" if fact.note else ""
-        print(f"// {fact.name}: {fact.value}{note}")
-    if kernel.machine is not None and kernel.machine.problem is not None:
-        print(f"tirx-lens cuda: {kernel.machine.problem}", file=sys.stderr)
-
-
-def _line(item: BuildDiagnostic) -> str:
-    message = f"{item.severity.value}: {item.message} [{item.stage.value}]"
-    if item.file is None:
-        return message
-    path = os.path.relpath(item.file)
-    shown = item.file if path.startswith("..") else path
-    return f"{shown}:{item.line or 1}:{item.column or 1}: {message}"
+    return tuple(
+        checked
+        for request, result in zip(requests, results, strict=True)
+        for checked in check_built(request, result, options.selection)
+    )

@@ -14,12 +14,17 @@ from tirx_lens.syntax.arguments import parse_arguments
 from tirx_lens.syntax.tree import children_of, field_of, parse, text_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
     from tirx_lens.compile.request import Scalar
     from tirx_lens.model.given import Given
+
+COMMENT = "comment"
+"""Label of the arguments that the comment above a builder says."""
+CONFIGURATION = "configuration"
+"""Label of the arguments that the project's configuration gives."""
 
 _DEFINITIONS = frozenset({"function_definition"})
 _IMPORTS = frozenset({"import_statement", "import_from_statement"})
@@ -49,12 +54,26 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class ArgumentSet:
+    """Arguments that a builder can be called with, and where they are from.
+
+    `label` tells it from the other sets of its builder whatever its values are.
+    """
+
+    label: str
+    arguments: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
 class Builder:
     """A function that builds kernels. Lines are 1-based.
 
     `line` is the `def` line, `first_line` that of the first decorator or of the arguments comment,
     `last_line` the last of the body. `arguments` come from the comment
-    `# tirx-lens: args M=1024 ...` above, and from the project for names that it leaves out.
+    `# tirx-lens: args M=1024 ...` above, and from the project for names that it leaves out. Of
+    several such comments it is the nearest; `comments` has what each of them says, the nearest
+    first. `sets` has all that comments and the project give to choose from, where they differ:
+    `arguments` is the first of them.
     """
 
     name: str
@@ -65,6 +84,8 @@ class Builder:
     kernel_names: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     arguments: Mapping[str, Scalar] = field(default_factory=dict)
+    comments: tuple[Mapping[str, Scalar], ...] = ()
+    sets: tuple[ArgumentSet, ...] = ()
     is_registered: bool = False
     """Whether it is the `get_kernel` of a module with `KERNEL_META` and `CONFIGS`."""
     configs: tuple[str, ...] = ()
@@ -72,9 +93,19 @@ class Builder:
 
     def with_given(self, given: Given) -> Builder:
         """Return the builder with what the project gives for those of its parameters."""
-        ours = given.arguments_of(self.name)
-        known = {p.name: ours[p.name] for p in self.parameters if p.name in ours}
-        return replace(self, arguments={**known, **self.arguments})
+        names = [parameter.name for parameter in self.parameters]
+        projects = [{n: ours[n] for n in names if n in ours} for ours in given.sets_of(self.name)]
+        known, said = next(iter(projects), {}), next(iter(self.comments), {})
+        sets = [
+            *((COMMENT, {**known, **comment}) for comment in self.comments),
+            *((CONFIGURATION, {**said, **ours}) for ours in projects if ours),
+        ]
+        return replace(self, arguments={**known, **said}, sets=tuple(_labelled(sets)))
+
+    def with_set(self, label: str | None) -> Builder:
+        """Return the builder with the arguments of the set of that label, else of the first."""
+        chosen = next((one for one in self.sets if one.label == label), None)
+        return self if chosen is None else replace(self, arguments=chosen.arguments)
 
     def missing(self, given: Mapping[str, Scalar]) -> tuple[str, ...]:
         """Return the parameters that neither `given`, nor `arguments`, nor a default names.
@@ -90,6 +121,18 @@ class Builder:
             and parameter.name not in given
             and parameter.name not in self.arguments
         )
+
+
+def _labelled(sets: Iterable[tuple[str, Mapping[str, Scalar]]]) -> Iterator[ArgumentSet]:
+    """Yield the sets that differ from those before them, numbered where one place has several."""
+    counts: dict[str, int] = {}
+    seen: list[Mapping[str, Scalar]] = []
+    for place, arguments in sets:
+        counts[place] = counts.get(place, 0) + 1
+        if arguments not in seen:
+            seen.append(arguments)
+            number = f" {counts[place]}" if counts[place] > 1 else ""
+            yield ArgumentSet(place + number, arguments)
 
 
 def find_builders(text: str) -> tuple[Builder, ...]:
@@ -125,7 +168,7 @@ def _functions(text: str) -> Iterator[Builder]:
             continue
         outer = definition.parent
         whole = outer if outer is not None and outer.type == "decorated_definition" else definition
-        comment_line, arguments = _arguments_above(lines, whole.start_point.row)
+        comment_line, comments = _arguments_above(lines, whole.start_point.row)
         kind = _kernel_kind(definition, tvm_names) or BuilderKind.FUNCTION
         is_registered = registration is not None and text_of(name) == REGISTERED_BUILDER
         yield Builder(
@@ -136,7 +179,8 @@ def _functions(text: str) -> Iterator[Builder]:
             last_line=definition.end_point.row + 1,
             kernel_names=tuple(_kernel_names(definition, kind, tvm_names)),
             parameters=tuple(_parameters(definition, kind)),
-            arguments=arguments,
+            arguments=next(iter(comments), {}),
+            comments=comments,
             is_registered=is_registered,
             configs=registration.labels if registration and is_registered else (),
         )
@@ -219,12 +263,17 @@ def _parameters(definition: Node, kind: BuilderKind) -> Iterator[Parameter]:
             yield Parameter(text_of(name), None if default is None else text_of(default))
 
 
-def _arguments_above(lines: list[str], row: int) -> tuple[int, Mapping[str, Scalar]]:
-    """Return the row of the arguments comment directly above `row`, and what it says."""
+def _arguments_above(lines: list[str], row: int) -> tuple[int, tuple[Mapping[str, Scalar], ...]]:
+    """Return the row of the first arguments comment right above `row`, and what each says.
+
+    What the nearest one says comes first.
+    """
+    first, found = row, []
     above = row - 1
     while above >= 0 and lines[above].lstrip().startswith("#"):
         arguments = parse_arguments(lines[above])
         if arguments is not None:
-            return above, arguments
+            first = above
+            found.append(arguments)
         above -= 1
-    return row, {}
+    return first, tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from tirx_lens.compile.session import RequestFailedError, WorkerLostError, Worke
 from tirx_lens.worker.codec import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from tirx_lens.compile.launcher import Launcher
     from tirx_lens.compile.request import BuildRequest, Limits
@@ -55,6 +56,7 @@ class Compiler:
         self._starting = asyncio.Lock()
         self._session: WorkerSession | None = None
         self._cache = cache or ResultCache()
+        self._under_way: dict[str, asyncio.Future[None]] = {}
 
     @property
     def worker_pid(self) -> int | None:
@@ -86,12 +88,13 @@ class Compiler:
                     reason = environment.reason or "TVM did not say its version"
                     return _failed(Stage.ENVIRONMENT, reason, environment.detail)
                 key = key_of(request, environment, worker_hash())
-                result = self._cache.remembered(key)
-                if result is None:
-                    result = await asyncio.to_thread(self._cache.get, key)
-                if result is None:
-                    result = await self._run(session, request, on_progress)
-                    await asyncio.to_thread(self._cache.put, key, result)
+                async with self._alone(key):
+                    result = self._cache.remembered(key)
+                    if result is None:
+                        result = await asyncio.to_thread(self._cache.get, key)
+                    if result is None:
+                        result = await self._run(session, request, on_progress)
+                        await asyncio.to_thread(self._cache.put, key, result)
                 return result
             except LaunchError as error:
                 return _failed(Stage.ENVIRONMENT, str(error), error.detail)
@@ -99,6 +102,22 @@ class Compiler:
                 return _failed(Stage.WORKER, str(error), error.detail)
             except RequestFailedError as error:
                 return _failed(Stage.WORKER, f"The worker refused the build: {error}")
+
+    @contextlib.asynccontextmanager
+    async def _alone(self, key: str) -> AsyncIterator[None]:
+        """Wait until no other build of the same key is under way: its result will do for this one.
+
+        A save asks twice where the CUDA is shown and files are built when they are saved. The one
+        that comes first may be cancelled: then the next one builds.
+        """
+        while (other := self._under_way.get(key)) is not None:
+            await asyncio.wait([other])
+        mine = self._under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            del self._under_way[key]
+            mine.set_result(None)
 
     async def close(self) -> None:
         """End the worker and the builds under way."""

@@ -12,8 +12,8 @@ from tirx_lens.model.given import Given
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tirx_lens.configuration.table import ConfigurationFile
-    from tirx_lens.model.given import BuilderArguments, TvmVersion
+    from tirx_lens.configuration.table import ArgumentsFor, ConfigurationFile
+    from tirx_lens.model.given import TvmVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ def options_for(path: Path, file: ConfigurationFile | None, overrides: Overrides
             configuration.unused_suppressions if unused is None else unused,
         ),
         Given(
-            _arguments(place, configuration),
+            tuple(one.arguments for one in _arguments(place, configuration)),
             overrides.tvm_version or configuration.tvm_version,
+            tuple(more for one in _arguments(place, configuration) for more in one.more),
         ),
         is_excluded=file is not None and is_excluded(path, file),
     )
@@ -81,12 +82,10 @@ def path_from(path: Path, file: ConfigurationFile) -> str:
         return path.as_posix().lstrip("/")
 
 
-def _arguments(place: str, configuration: Configuration) -> tuple[BuilderArguments, ...]:
+def _arguments(place: str, configuration: Configuration) -> tuple[ArgumentsFor, ...]:
     """Return the arguments for a file, those that go before others after them."""
-    everywhere = [one.arguments for one in configuration.arguments if one.files is None]
+    everywhere = [one for one in configuration.arguments if one.files is None]
     here = [
-        one.arguments
-        for one in configuration.arguments
-        if one.files is not None and one.files.matches(place)
+        one for one in configuration.arguments if one.files is not None and one.files.matches(place)
     ]
     return (*everywhere, *here)

@@ -161,12 +161,13 @@ class _Reader:
                     f'"PATTERN::NAME" for one in certain files.',
                 )
                 continue
-            if not isinstance(values, dict):
-                self._refuse_value(place, "must be a table of arguments, such as { M = 1 }", values)
-                continue
-            taken = tuple(self._arguments(place, values))
-            files = PathPattern(pattern) if colons else None
-            read.append(ArgumentsFor(files, BuilderArguments(name, taken)))
+            sets = tuple(
+                BuilderArguments(name, tuple(self._arguments(where, taken)))
+                for where, taken in self._argument_sets(place, values)
+            )
+            if sets:
+                files = PathPattern(pattern) if colons else None
+                read.append(ArgumentsFor(files, sets[0], sets[1:]))
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
@@ -174,6 +175,17 @@ class _Reader:
         if not isinstance(value, dict):
             self._refuse_value(path, "must be a table", value)
         return c
+
+    def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
+        """Yield the table of a builder, or each of its tables where it has a list of them."""
+        listed = value if isinstance(value, list) and value else [value]
+        for index, values in enumerate(listed):
+            place = path if listed is not value else (*path, index)
+            if isinstance(values, dict):
+                yield place, values
+            else:
+                said = "must be a table of arguments, such as { M = 1 }, or a list of such tables"
+                self._refuse_value(place, said, values)
 
     def _arguments(self, path: Key, values: dict[str, object]) -> Iterator[tuple[str, Argument]]:
         for name, value in values.items():

@@ -24,10 +24,14 @@ class PerFileIgnores:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsFor:
-    """Arguments of a builder, in the files that a pattern means, or in all where there is none."""
+    """Arguments of a builder, in the files that a pattern means, or in all where there is none.
+
+    `more` has the other sets to choose from, where there are several.
+    """
 
     files: PathPattern | None
     arguments: BuilderArguments
+    more: tuple[BuilderArguments, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

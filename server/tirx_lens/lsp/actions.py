@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lsprotocol import types
 
@@ -12,12 +13,14 @@ from tirx_lens.lsp import edits
 from tirx_lens.lsp.diagnostics import SOURCE, to_diagnostic
 from tirx_lens.lsp.documents import byte_offset
 from tirx_lens.lsp.suppress import suppression
+from tirx_lens.lsp.whole_messages import SHOW, TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.schedule import Analysed
+    from tirx_lens.lsp.whole_messages import WholeMessages
     from tirx_lens.model.finding import Edit, Finding
     from tirx_lens.model.source import Encoding
 
@@ -51,6 +54,36 @@ def code_actions(
         actions.append(_fix_all(document, types.CodeActionKind.QuickFix))
     if safe and admits(wanted, FIX_ALL):
         actions.append(_fix_all(document, FIX_ALL))
+    return actions
+
+
+def actions_for_built(
+    built: Sequence[Finding],
+    document: Document,
+    params: types.CodeActionParams,
+    client: Client,
+    messages: WholeMessages,
+) -> list[types.CodeAction]:
+    """Return the actions on what builds said of a range: to show all of it, and to silence it."""
+    actions: list[types.CodeAction] = []
+    if not admits(params.context.only, types.CodeActionKind.QuickFix.value):
+        return actions
+    name = document.uri.rpartition("/")[2]
+    for _, finding in _touched(document, built, params.range, client.encoding):
+        title = f"{unquote(name)} {finding.code}"
+        uri = messages.put(title, finding.message, finding.detail)
+        shown = _as_sent(finding, None, document, params.context.diagnostics, client)
+        if uri is not None:
+            actions.append(
+                types.CodeAction(
+                    title=TITLE,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[shown] if shown else None,
+                    command=types.Command(title=TITLE, command=SHOW, arguments=[uri]),
+                )
+            )
+        if not finding.detail:  # what does not build is not mended by a comment
+            actions += _quick_fixes(finding, shown, document, client)
     return actions
 
 
@@ -95,7 +128,7 @@ def _touched(
 
 def _as_sent(
     finding: Finding,
-    index: int,
+    index: int | None,
     document: Document,
     sent: Sequence[types.Diagnostic],
     client: Client,
@@ -103,7 +136,7 @@ def _as_sent(
     """Find the client's own diagnostic for a finding: by its data, else by rule and place."""
     ours = to_diagnostic(finding, index, document, client.encoding)
     candidates = [d for d in sent if d.source == SOURCE and d.code == finding.code]
-    same = [d for d in candidates if d.data == ours.data]
+    same = [d for d in candidates if d.data == ours.data and d.message == ours.message]
     return next(iter(same or [d for d in candidates if d.range == ours.range]), None)
 
 

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import logging
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygls.uris import to_fs_path
 
+from tirx_lens.lsp.choices import Choices
+from tirx_lens.lsp.choosing import (
+    arguments_for,
+    choose_builder,
+    chosen_set,
+    is_open,
+    needed,
+    spelled,
+    to_choose,
+)
 from tirx_lens.lsp.messages import (
     Choose,
     ChooseConfig,
@@ -17,8 +28,6 @@ from tirx_lens.lsp.messages import (
     CudaReply,
     Failed,
     MalformedMessageError,
-    NeedArguments,
-    Parameter,
     State,
     Status,
 )
@@ -52,6 +61,7 @@ class CudaService:
 
     def __init__(self, server: LensServer, compilers: CompilerFactory) -> None:
         self.is_trusted = False
+        self.choices = Choices()
         self._server = server
         self._compilers = compilers
         self._compiler: Compiler | None = None
@@ -89,20 +99,28 @@ class CudaService:
             return Failed("Save the file first: a kernel is built with the modules beside it.")
         return await self._build(document, Path(path), asked)
 
-    async def _build(self, document: Document, path: Path, asked: CudaParams) -> CudaReply:
+    async def _build(
+        self, document: Document, path: Path, asked: CudaParams, *, asks: bool = True
+    ) -> CudaReply:
         chosen = await self._server.background.run(lambda: self._choose(document, asked))
         if isinstance(chosen, (Choose, Failed)):
             return chosen
-        arguments = arguments_for(chosen, asked)
         if asked.config is None and len(chosen.configs) > 1:
             return ChooseConfig(chosen.name, chosen.configs)
-        if chosen.missing(arguments):
+        if asks and is_open(chosen, asked):
+            return to_choose(chosen)
+        chosen = chosen.with_set(asked.argument_set)
+        arguments = arguments_for(chosen, asked)
+        # A configuration has the arguments; why its kernel is registered no more, the build says.
+        if chosen.missing(arguments) and asked.config is None:
             return needed(chosen)
+        if asks:
+            self.choices.remember(document.uri, chosen.name, asked)
         request = await self._server.background.run(
             lambda: self._request(document, path, chosen, arguments, asked)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
-        return await self._reply(result, chosen, document, path)
+        return await self._reply(result, request, chosen, document, path, chosen_set(chosen, asked))
 
     async def build_saved(self, document: Document) -> None:
         """Build what of a document can be built as it stands, for what the builds say of it.
@@ -123,9 +141,8 @@ class CudaService:
             if self._server.documents.get(document.uri) is not document:
                 return  # there is a newer text, and it will be built when it is saved
             # One that lacks arguments is not built: nobody is there to be asked for them.
-            config = next(iter(builder.configs), None)
-            asked = CudaParams(document.uri, builder=builder.name, config=config)
-            await self._build(document, Path(path), asked)
+            asked = self.choices.request(document.uri, builder)
+            await self._build(document, Path(path), asked, asks=False)
 
     def _choose(self, document: Document, asked: CudaParams) -> Builder | Choose | Failed:
         chosen = choose_builder(document, asked)
@@ -194,17 +211,24 @@ class CudaService:
         return self._compiler
 
     async def _reply(
-        self, result: BuildResult, builder: Builder, document: Document, path: Path
+        self,
+        result: BuildResult,
+        request: BuildRequest,
+        builder: Builder,
+        document: Document,
+        path: Path,
+        argument_set: str | None,
     ) -> CudaReply:
+        from tirx_lens.build_findings import findings_of, said_findings
         from tirx_lens.compile.result import Severity
         from tirx_lens.cuda.view import view_of
-        from tirx_lens.lsp.build_findings import findings_of, said_findings
         from tirx_lens.lsp.built import Report
 
         errors = [item for item in result.diagnostics if item.severity is Severity.ERROR]
         source = document.source
+        texts = {file.path: file.text for file in request.files}
         if errors or not result.kernels:
-            findings = said_findings(errors, path, source)
+            findings = said_findings(errors, path, source, texts)
             self._server.take_report(document.uri, builder.name, Report(source, findings))
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
@@ -212,13 +236,14 @@ class CudaService:
         view = await self._server.background.run(lambda: view_of(result.kernels))
         findings = await self._server.background.run(
             lambda: (
-                *said_findings(result.diagnostics, path, source),
+                *said_findings(result.diagnostics, path, source, texts),
                 *findings_of(result.kernels, view, path, source),
             )
         )
         self._server.take_report(document.uri, builder.name, Report(source, findings))
-        uris = {str(path): document.uri}
-        return shown(result, builder, view, self._server.documents.encoding, uris)
+        known = {str(path): document.uri}
+        made = shown(result, builder, view, self._server.documents.encoding, known)
+        return replace(made, argument_set=argument_set)
 
     def _failure(
         self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path
@@ -226,71 +251,22 @@ class CudaService:
         if not errors:
             return Failed(f"{builder.name} was built, but gave no kernel.")
         error = errors[0]
+        whole = self._server.whole_messages.put(
+            f"{path.name} {error.rule or builder.name}", error.message, error.detail
+        )
         if error.file is None or error.line is None:
-            return Failed(error.message, error.detail)
+            return Failed(error.message, error.detail, document=whole)
         line, column = error.line - 1, max((error.column or 1) - 1, 0)
         source = document.source if Path(error.file) == path else _read(Path(error.file))
         if source is not None:
             encoding = self._server.documents.encoding
             column = source.position(source.offset(Position(line, column)), encoding).column
-        return Failed(error.message, error.detail, error.file, line, column)
+        return Failed(error.message, error.detail, error.file, line, column, whole)
 
     def _report(self, state: State, message: str = "") -> None:
         command = self._server.settings.command(trusted=self.is_trusted)
         version = self._tvm_version if command == self._command else None
         self._server.notify_status(Status(state, shlex.join(command), version, message))
-
-
-def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | Failed:
-    """Find the builder that is named, else the one at the position, else the only one."""
-    from tirx_lens.compile.builders import find_builder, find_builders
-
-    text = document.source.data.decode("utf-8")
-    if asked.builder is not None:
-        named = find_builder(text, asked.builder)
-        return named or Failed(f"There is no function {asked.builder} at the top of this file.")
-    builders = find_builders(text)
-    if asked.line is not None:
-        line = asked.line + 1
-        for builder in builders:
-            if builder.first_line <= line <= builder.last_line:
-                return builder
-    if len(builders) == 1:
-        return builders[0]
-    if not builders:
-        return Failed(
-            "This file builds no TIRx kernel: there is no @T.prim_func or @T.jit in it, alone or "
-            "in a function."
-        )
-    return Choose(tuple(dict.fromkeys(builder.name for builder in builders)))
-
-
-def arguments_for(builder: Builder, asked: CudaParams) -> dict[str, Scalar]:
-    """Return the arguments of a build.
-
-    What was asked for goes before the comment above the builder, that before the project's
-    configuration, and last comes what the user answered when none of them named a value.
-    """
-    from tirx_lens.compile.prepare import parse_value
-
-    known = {parameter.name for parameter in builder.parameters}
-
-    def read(texts: Mapping[str, str]) -> dict[str, Scalar]:
-        return {name: parse_value(text) for name, text in texts.items() if name in known}
-
-    return read(asked.answers) | dict(builder.arguments) | read(asked.arguments)
-
-
-def needed(builder: Builder) -> NeedArguments:
-    """Ask for the arguments that neither the comment above the builder nor the project gives."""
-    return NeedArguments(
-        builder.name,
-        tuple(
-            Parameter(parameter.name, parameter.default)
-            for parameter in builder.parameters
-            if parameter.name not in builder.arguments
-        ),
-    )
 
 
 def shown(
@@ -303,7 +279,7 @@ def shown(
     """Make the reply of the kernels that a builder gave: nearly always one."""
     kernels = result.kernels
     first = kernels[0]
-    written = {name: _written(value) for name, value in first.args.items()}
+    written = {name: spelled(value) for name, value in first.args.items()}
     title = " ".join([builder.name, *(f"{name}={value}" for name, value in written.items())])
     return Cuda(
         title=f"{builder.name} {first.config}" if first.config else title,
@@ -318,10 +294,6 @@ def shown(
         notes=tuple(item.message for item in result.diagnostics),
         uris=uris,
     )
-
-
-def _written(value: Scalar) -> str:
-    return value if isinstance(value, str) else repr(value)
 
 
 def _read(path: Path) -> SourceText | None:

@@ -50,6 +50,7 @@ class CudaParams:
     parameters that still nothing else names.
 
     `config` is the label of a registered kernel's configuration; without one it is the first.
+    `argument_set` is the label of one of the sets of arguments that comments and the project give.
     `arch` is the architecture to build for, where it is not that of the settings; `machine_code`
     asks for PTX, SASS and the compiler's report too.
     """
@@ -64,6 +65,7 @@ class CudaParams:
     machine_code: bool = False
     work_done_token: str | int | None = None
     config: str | None = None
+    argument_set: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> CudaParams:
@@ -79,11 +81,14 @@ class CudaParams:
         if builder is not None and not isinstance(builder, str):
             raise MalformedMessageError("builder must be a string")
         arch, config = _text(params, "arch"), _text(params, "config")
+        chosen = _text(params, "argumentSet")
         written, answers = _written(params, "arguments"), _written(params, "answers")
         machine = _at(params, "machineCode") is True
         token = _at(params, "workDoneToken")
         token = token if isinstance(token, (str, int)) else None
-        return cls(uri, line, column, builder, written, answers, arch, machine, token, config)
+        return cls(
+            *(uri, line, column, builder, written, answers, arch, machine, token, config, chosen)
+        )
 
 
 def _text(params: object, key: str) -> str | None:
@@ -128,6 +133,7 @@ class Cuda:
     tvm_version: str
     target: str
     config: str | None = None
+    argument_set: str | None = None
     notes: tuple[str, ...] = ()
     uris: Mapping[str, str] = field(default_factory=dict)
 
@@ -144,6 +150,7 @@ class Cuda:
             "tvmVersion": self.tvm_version,
             "target": self.target,
             "config": self.config,
+            "argumentSet": self.argument_set,
             "notes": list(self.notes),
             **view_to_json(self.view, self.encoding, self.uris),
         }
@@ -201,23 +208,53 @@ class ChooseConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedArguments:
+    """One of several sets of arguments: its label, and the values as they are written."""
+
+    label: str
+    arguments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseArguments:
+    """A builder is given several sets of arguments, and none was named."""
+
+    builder: str
+    sets: tuple[NamedArguments, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        sets = [{"label": one.label, "arguments": dict(one.arguments)} for one in self.sets]
+        return {"kind": "chooseArguments", "builder": self.builder, "sets": sets}
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
-    """There is no CUDA. `line` and `column` are zero-based, in the client's units."""
+    """There is no CUDA. `line` and `column` are zero-based, in the client's units.
+
+    `document` is the URI of the whole message, for a client that can show it.
+    """
 
     message: str
     detail: str = ""
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    document: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
         reply: dict[str, Any] = {"kind": "failed", "message": self.message, "detail": self.detail}
-        place = {"file": self.file, "line": self.line, "column": self.column}
-        return reply | {name: value for name, value in place.items() if value is not None}
+        more = {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "document": self.document,
+        }
+        return reply | {name: value for name, value in more.items() if value is not None}
 
 
-CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | Failed
+CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed
 
 
 class State(Enum):

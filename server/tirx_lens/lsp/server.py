@@ -26,6 +26,7 @@ from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
 from tirx_lens.model.source import Encoding
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class LensServer(LanguageServer):
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.cuda = CudaService(self, compilers)
         self.reports = Reports()
+        self.whole_messages = WholeMessages(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -92,6 +94,7 @@ class LensServer(LanguageServer):
         options = params.initialization_options
         if isinstance(options, dict):
             self.cuda.is_trusted = options.get("trusted") is True
+            self.cuda.choices.restore(options.get("choices"))
             self.configure(options.get("settings"))
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
@@ -139,9 +142,15 @@ class LensServer(LanguageServer):
         """Return the code actions for a range of the newest version of a document."""
         document = self.documents.get(params.text_document.uri)
         analysed = await self.schedule.newest(document.uri) if document else None
-        if analysed is None or not analysed.findings:
+        if analysed is None:
+            return None
+        built = self._built(analysed.document, analysed.findings)
+        if not analysed.findings and not built:
             return None
         found = actions.code_actions(analysed, params, self.client)
+        found += actions.actions_for_built(
+            built, analysed.document, params, self.client, self.whole_messages
+        )
         if self.client.resolves or not any(map(actions.needs_edit, found)):
             return found
         text = await self._fixed_text(analysed.document)
@@ -252,15 +261,10 @@ class LensServer(LanguageServer):
         said = self.reports.on(document.uri, document.source, shown)
         if not said:
             return ()
-        from tirx_lens.syntax.suppressions import read_suppressions
+        from tirx_lens.build_findings import admitted
 
-        admits = self.projects.options(document.uri).selection.admits
-        comments = read_suppressions(document.source)
-        return tuple(
-            finding
-            for finding in said
-            if admits(finding.code) and not tuple(comments.of(finding, document.source))
-        )
+        selection = self.projects.options(document.uri).selection
+        return admitted(said, selection, document.source)
 
     async def _end_with(self, process_id: int) -> None:
         await wait_for_end(process_id)
@@ -289,6 +293,7 @@ def create_server(
     def initialized(_: types.InitializedParams) -> None:
         server.cuda.report_ready()
         server.projects.watch()
+        server.whole_messages.register()
         server.keep(asyncio.create_task(server.background.run(_load_rules)))
 
     @server.feature(types.SHUTDOWN)
@@ -338,6 +343,16 @@ def create_server(
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(action: types.CodeAction) -> types.CodeAction:
         return await server.resolve(action)
+
+    @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
+    def text_document_content(
+        params: types.TextDocumentContentParams,
+    ) -> types.TextDocumentContentResult:
+        return types.TextDocumentContentResult(server.whole_messages.text_of(params.uri))
+
+    @server.command(SHOW)
+    def show_whole_message(uri: Any) -> None:
+        server.whole_messages.show(uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:

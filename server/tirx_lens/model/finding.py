@@ -117,7 +117,8 @@ class Finding:
 
     `code` and `name` are those of the rule ("TX102", "cta-sync-divergent"); `related` holds other
     places in the order a reader should visit them, the call stack of inlined code included. What is
-    found in comments and configurations is found by no rule: its code is its name.
+    found in comments and configurations is found by no rule: its code is its name. Of what another
+    program said, the message is one sentence and `detail` the whole text.
     """
 
     code: str
@@ -127,6 +128,7 @@ class Finding:
     span: Span
     fix: Fix | None = None
     related: tuple[Related, ...] = field(default=())
+    detail: str = ""
 
     @property
     def is_of_rule(self) -> bool:

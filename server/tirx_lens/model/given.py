@@ -42,12 +42,14 @@ class Given:
     """What is given for one text from outside it.
 
     `arguments` count for parameters that no comment above their builder names, and before calls in
-    the text; those that count `instead` go before everything. `tvm_version` is None where the
+    the text; those that count `instead` go before everything. `more` has further sets of arguments
+    that a user may choose for a build; the rules read none of them. `tvm_version` is None where the
     text's own spelling is to tell.
     """
 
     arguments: tuple[BuilderArguments, ...] = ()
     tvm_version: TvmVersion | None = None
+    more: tuple[BuilderArguments, ...] = ()
     instead: tuple[BuilderArguments, ...] = ()
 
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
@@ -57,6 +59,15 @@ class Given:
     def instead_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values that count for a builder whatever else is said of it."""
         return _values(self.instead, builder)
+
+    def sets_of(self, builder: str) -> tuple[Mapping[str, Argument], ...]:
+        """Return every set of values given for a builder, the one that the rules read first.
+
+        What one of the others leaves out is as in the first.
+        """
+        first = self.arguments_of(builder)
+        others = ({**first, **dict(one.values)} for one in self.more if one.builder == builder)
+        return (*([first] if first else []), *others)
 
 
 def _values(arguments: Iterable[BuilderArguments], builder: str) -> Mapping[str, Argument]:

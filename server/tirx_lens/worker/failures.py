@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .memory import is_out_of_memory, memory_limit, size
 from .messages import BuildDiagnostic, Frame, Severity, Stage
+from .parser_calls import parser_calls
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -169,6 +170,7 @@ def _of_tvm_parser(
         stage=Stage.PARSE,
         message=first_sentence(tree.translate(head.removeprefix("error:"))),
         detail=tree.translate(text),
+        frames=_shortened(parser_calls(error.__traceback__, tree)) or diagnostic.frames,
     )
     match = _TVM_PLACE.search(text)
     original = tree.original(match["file"]) if match else None

@@ -104,12 +104,13 @@ export class Window {
     await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
   }
 
-  /** Put another text in the place of a line of the active editor. */
+  /** Put another text in the place of a line of the active editor, as it stands, in one go. */
   async replaceLine(line: number, text: string): Promise<void> {
     await this.goToLine(line);
     await this.page.keyboard.press("End");
-    await this.page.keyboard.press("Shift+Home");
-    await this.page.keyboard.type(text);
+    await this.page.keyboard.press("Shift+Home"); // to the first word
+    await this.page.keyboard.press("Shift+Home"); // to the beginning
+    await this.page.keyboard.insertText(text);
   }
 
   /** Find a text in an editor that may be scrolled away from it, and bring it into view. */

@@ -12,8 +12,8 @@ class BuildError(Page):
 
     When a kernel is built, it shows what went wrong at the line that it is about: an exception of
     the module or of the builder, an error of TVM's parser, of its lowering, of the compiler. The
-    message is one sentence; the whole text is in the log. An error inside a helper stands at its
-    call, with the way there.
+    message is one sentence; its quick fix "Show whole message" opens all that was said, with
+    traceback and notes. An error inside a helper stands at its call, with the way there.
 
     Kernels are built when you ask for their CUDA, and on each save with `tirx-lens.build.onSave`.
     The error stays until the line is edited or the kernel is built again.
