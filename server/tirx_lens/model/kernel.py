@@ -202,6 +202,17 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where an object is named: `full`, the `empty` of `pipe.empty`, or `bars[1]`.
+
+    In a function that a kernel calls more than once, one place may name several objects.
+    """
+
+    span: Span
+    target: KernelObject
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One TVMScript kernel.
 
@@ -209,7 +220,8 @@ class Kernel:
     `span` is the whole definition, `name_span` its name. `plain_functions` are the names of the
     functions in its body that no decorator makes anything of. `is_used` is false when nothing in
     the function around it can ever get at the kernel. `unbound` are the places where a name is read
-    that nothing known binds in a scope around it.
+    that nothing known binds in a scope around it. `mentions` are the places that name its objects,
+    in no order.
     """
 
     name: str
@@ -222,6 +234,7 @@ class Kernel:
     plain_functions: tuple[Span, ...] = ()
     is_used: bool = True
     unbound: tuple[Span, ...] = ()
+    mentions: frozenset[Mention] = frozenset()
 
     @property
     def is_whole(self) -> bool:

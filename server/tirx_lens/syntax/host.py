@@ -472,6 +472,7 @@ class HostReader:
             plain_functions=tuple(body.plain_functions),
             is_used=is_used(node, text_of(name)),
             unbound=body.unbound,
+            mentions=body.mentions,
         )
 
     # Effects of host expressions
