@@ -115,7 +115,7 @@ def barrier_note(view: KernelView, barrier: KernelObject) -> BarrierNote | None:
         handoff.depth,
         count,
         arrivals_in_a_phase(view, barrier),
-        _expected(signals) if count == 1 else None,
+        bytes_of_phase(view, barrier),
         made.operation.span if made is not None else barrier.span,
         _places(inits),
         _initialiser(inits),
@@ -133,15 +133,9 @@ def pair_of(view: KernelView, barrier: KernelObject) -> Pair | None:
     Who waits for the one then signals the other, both ways round. None where there is none, or more
     than one. Which of the two brings data is told from their first waits: the one for data blocks.
     """
-    found = [
-        other for other in _barriers(view) if other != barrier and _mutual(view, barrier, other)
-    ]
-    if len(found) > 1:
-        depth = uses(view).of(barrier)[0].handoff.depth
-        found = [other for other in found if uses(view).of(other)[0].handoff.depth == depth]
-    if len(found) != 1:
+    other = _partner(view, barrier)
+    if other is None or _partner(view, other) != barrier:
         return None
-    (other,) = found
     firsts = [
         _only({wait.first for wait in _waits(view, one) if wait.first is not None})
         for one in (barrier, other)
@@ -153,6 +147,24 @@ def pair_of(view: KernelView, barrier: KernelObject) -> Pair | None:
         side = Side.EMPTY
     made = next((use for use in uses(view).of(other) if use.role is Role.MAKE), None)
     return Pair(other, made.operation.span if made is not None else other.span, side)
+
+
+def _partner(view: KernelView, barrier: KernelObject) -> KernelObject | None:
+    """Return the one barrier that answers this one; of several the one of as many slots."""
+    all_ = uses(view).by_barrier
+    found = [other for other in all_ if other != barrier and _mutual(view, barrier, other)]
+    if len(found) > 1:
+        depth = all_[barrier][0].handoff.depth
+        found = [other for other in found if all_[other][0].handoff.depth == depth]
+    return found[0] if len(found) == 1 else None
+
+
+def bytes_of_phase(view: KernelView, barrier: KernelObject) -> int | None:
+    """Return the bytes that a phase waits for, of a barrier that one arrival arms."""
+    if view.reach is None or arrivals_of(view.reach, barrier) != 1:
+        return None
+    arrivals = (use for use in signals_of(view, barrier) if use.role is Role.ARRIVE)
+    return _only({_armed(use) for use in arrivals})
 
 
 def bytes_of_load(use: Use) -> int | None:
@@ -171,10 +183,6 @@ def who_comes(view: KernelView, use: Use) -> str:
     return describe(use.reached.participants, view.reach.shape)
 
 
-def _barriers(view: KernelView) -> tuple[KernelObject, ...]:
-    return tuple(dict.fromkeys(use.barrier for use in uses(view).all))
-
-
 def _mutual(view: KernelView, one: KernelObject, other: KernelObject) -> bool:
     return _answers(view, one, other) and _answers(view, other, one)
 
@@ -183,16 +191,17 @@ def _answers(view: KernelView, waited: KernelObject, signalled: KernelObject) ->
     """Tell whether some threads wait for one barrier and then signal another."""
     waits = [use for use in uses(view).of(waited) if use.role is Role.WAIT]
     signals = [use for use in uses(view).of(signalled) if use.role in SIGNALS]
-    return any(leads_to(wait, signal) for wait in waits for signal in signals)
+    return any(leads_to(w, s, in_a_later_turn=True) for w in waits for s in signals)
 
 
 def _signal(view: KernelView, use: Use) -> Signal:
-    if use.role is Role.LOAD:
-        size = bytes_of_load(use)
-    else:
-        expected = expected_bytes(use.operation)
-        size = constant_int(expected[1]) if expected is not None else None
+    size = bytes_of_load(use) if use.role is Role.LOAD else _armed(use)
     return Signal(use.operation.span, use.role, who_comes(view, use), arrivals_at(view, use), size)
+
+
+def _armed(use: Use) -> int | None:
+    expected = expected_bytes(use.operation)
+    return constant_int(expected[1]) if expected is not None else None
 
 
 def _waits(view: KernelView, barrier: KernelObject) -> tuple[Waiting, ...]:
@@ -227,11 +236,6 @@ def _first(view: KernelView, wait: Use, waits: list[Use]) -> First | None:
         return None
     parity = next((one.parity for one in run.waits if one.place is wait.place), None)
     return None if parity is None else (First.PASSES if parity else First.BLOCKS)
-
-
-def _expected(signals: tuple[Signal, ...]) -> int | None:
-    """Return the bytes that a phase waits for, of a barrier that one arrival arms."""
-    return _only({signal.bytes for signal in signals if signal.role is Role.ARRIVE})
 
 
 def _only(some: set[T]) -> T | None:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.explain.arriving import arrivals_at, arrivals_in_a_phase
-from tirx_lens.explain.barriers import barrier_note, bytes_of_load
+from tirx_lens.explain.barriers import bytes_of_load, bytes_of_phase
 from tirx_lens.explain.uses import Role, uses
 from tirx_lens.explain.visits import visits
 from tirx_lens.model.imported import is_elsewhere
@@ -144,8 +144,8 @@ def _words(view: KernelView, use: Use) -> tuple[str, str] | None:
             said = f"A phase of {name} gets {given} of the {count} arrivals that end it"
             return f"{given} of {count}", said
     if use.role is Role.LOAD:
-        note, size = barrier_note(view, use.barrier), bytes_of_load(use)
-        if note is not None and note.expected is not None and size is not None:
-            said = f"Brings {size} of the {note.expected} bytes that a phase of {name} waits for"
-            return f"{size} of {note.expected} bytes", said
+        expected, size = bytes_of_phase(view, use.barrier), bytes_of_load(use)
+        if expected is not None and size is not None:
+            said = f"Brings {size} of the {expected} bytes that a phase of {name} waits for"
+            return f"{size} of {expected} bytes", said
     return None

@@ -85,9 +85,12 @@ def _barriers(view: KernelView) -> Iterator[Symbol]:
 
 
 def _storage(view: KernelView) -> Iterator[Symbol]:
+    names: dict[KernelObject, list[Span]] = {}
+    for mention in view.kernel.mentions:
+        names.setdefault(mention.target, []).append(mention.span)
     for made in storage(view):
-        mentions = [m.span for m in view.kernel.mentions if m.target == made]
-        word = min((span for span in mentions if span.end <= made.span.start), default=made.span)
+        before = (span for span in names.get(made, ()) if span.end <= made.span.start)
+        word = max(before, default=made.span)
         if not 0 <= made.span.start - word.end < 80:
             word = made.span
         span = Span(min(word.start, made.span.start), made.span.end)

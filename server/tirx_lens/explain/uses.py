@@ -14,7 +14,7 @@ from tirx_lens.rules.facts.course import apart
 from tirx_lens.rules.facts.handoffs import handoffs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
@@ -85,10 +85,11 @@ class Uses:
 
     all: tuple[Use, ...]
     is_open: bool
+    by_barrier: Mapping[KernelObject, tuple[Use, ...]]
 
     def of(self, barrier: KernelObject) -> tuple[Use, ...]:
         """Return the uses of one barrier."""
-        return tuple(use for use in self.all if use.barrier == barrier)
+        return self.by_barrier.get(barrier, ())
 
 
 def uses(view: KernelView) -> Uses:
@@ -126,15 +127,20 @@ def steps_after(view: KernelView, wait: Use) -> tuple[Use, ...]:
     return tuple(s for s in uses(view).all if s.role in SIGNALS and leads_to(wait, s))
 
 
-def leads_to(wait: Use, signal: Use) -> bool:
-    """Tell whether some thread passes a wait and then gives a signal, in one turn of its loops."""
+def leads_to(wait: Use, signal: Use, *, in_a_later_turn: bool = False) -> bool:
+    """Tell whether some thread passes a wait and then gives a signal, in one turn of its loops.
+
+    With `in_a_later_turn` also where the signal stands above the wait, in a loop around both.
+    """
     first, second = wait.reached, signal.reached
     if first is None or second is None or wait.place is signal.place:
         return False
     if not first.participants.possible & second.participants.possible or apart(first, second):
         return False
     loops = list(map(id, first.loops))
-    return list(map(id, second.loops))[: len(loops)] == loops and wait.order < signal.order
+    if list(map(id, second.loops))[: len(loops)] != loops:
+        return False
+    return wait.order < signal.order or (in_a_later_turn and bool(loops))
 
 
 def touches(span: Span, offset: int) -> bool:
@@ -168,7 +174,11 @@ def _uses(view: KernelView) -> Uses:
             number = order.get(id(place), 0)
             all_.append(Use(role, handoff, place, one, word, number, inside))
     all_.sort(key=lambda use: use.order)
-    return Uses(tuple(all_), found.is_open)
+    by_barrier: dict[KernelObject, list[Use]] = {}
+    for use in all_:
+        by_barrier.setdefault(use.barrier, []).append(use)
+    grouped = {barrier: tuple(group) for barrier, group in by_barrier.items()}
+    return Uses(tuple(all_), found.is_open, grouped)
 
 
 def _places(handoff: Handoff) -> Iterator[tuple[Role, Placed]]:

@@ -47,9 +47,8 @@ class Explanations:
             return
         self._readings[uri] = (None, task)
         document = self._server.documents.get(uri)
-        settings = self._server.settings
         is_same_text = document is not None and source is document.source
-        if is_same_text and (settings.participant_hints or settings.arrival_hints):
+        if is_same_text and any(self._server.settings.hints):
             self.refresh_hints()  # no edit makes the client ask again
 
     def close(self, uri: str) -> None:
@@ -140,7 +139,7 @@ def register(server: LensServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
         settings = server.settings
-        if not (settings.participant_hints or settings.arrival_hints):
+        if not any(settings.hints):
             return None
 
         def answer(page: Page) -> list[types.InlayHint]:

@@ -105,9 +105,10 @@ class LensServer(LanguageServer):
             return
         if read.settings.log_level is not None:
             set_level(read.settings.log_level)
-        self.settings = read.settings
+        before, self.settings = self.settings, read.settings
         self.look_at_all()
-        self.explanations.refresh_hints()
+        if self.settings.hints != before.hints:
+            self.explanations.refresh_hints()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""

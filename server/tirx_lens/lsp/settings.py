@@ -35,6 +35,11 @@ class Settings:
     arrival_hints: bool = False
 
     @property
+    def hints(self) -> tuple[bool, bool]:
+        """Return which inlay hints are shown: participants, arrivals."""
+        return self.participant_hints, self.arrival_hints
+
+    @property
     def overrides(self) -> Overrides:
         """Return what stands over the configurations of projects, as the command line's would."""
         from tirx_lens.configuration.options import Overrides  # when first needed: it loads rules
