@@ -93,8 +93,9 @@ def test_hover_on_a_barrier(session) -> None:
     assert hover["contents"]["kind"] == "markdown"
     assert words(session, [hover]) == [(2, "empty")]
     assert value.startswith("**`empty`**: mbarrier, 1 slot, 128 arrivals end a phase\n")
-    assert f"[line 22]({URI}#L22): 128 arrivals, warpgroup 1 (128 of 256 threads)" in value
-    assert "warpgroup 0 (128 of 256 threads); the first time it passes at once" in value
+    warpgroups = [f"warpgroup {number} (128 of 256 threads)" for number in (0, 1)]
+    assert f"- Signalled by {warpgroups[1]}: 128 arrivals ([line 22]({URI}#L22))" in value
+    assert f"- Waited for by {warpgroups[0]}: [line 18]({URI}#L18), the first time it " in value
     assert "Pair: `full`" in value
     assert "`empty` tells that there is room" in value
     assert value.endswith("**Run by**: warpgroup 0 (128 of 256 threads)")
@@ -200,7 +201,7 @@ def test_a_client_that_asks_for_less(start) -> None:
     hover = ask(client, "hover", "empty.wait", "empty")["contents"]
     assert hover["kind"] == "plaintext"
     assert hover["value"].startswith("empty: mbarrier, 1 slot, 128 arrivals end a phase\n")
-    assert "line 22: 128 arrivals" in hover["value"]
+    assert "128 arrivals (line 22)" in hover["value"]
     symbols = client.request("textDocument/documentSymbol", {"textDocument": {"uri": URI}})
     names = [(one["name"], one.get("containerName")) for one in symbols["result"]]
     assert names[:2] == [("kernel", None), ("pool", "kernel")]
@@ -235,7 +236,7 @@ def test_a_helper_of_another_file(start, tmp_path) -> None:
     assert place["uri"] == helper.as_uri()
     assert place["range"]["start"] == {"line": 5, "character": 8}
     hover = client.request("textDocument/hover", at)["result"]["contents"]["value"]
-    assert f"[line 6 of helpers.py]({helper.as_uri()}#L6): 128 arrivals" in hover
+    assert f"128 arrivals ([line 6 of helpers.py]({helper.as_uri()}#L6))" in hover
     (item,) = client.request("textDocument/prepareCallHierarchy", at)["result"]
     incoming = client.request("callHierarchy/incomingCalls", {"item": item})["result"]
     assert incoming[0]["from"]["uri"] == helper.as_uri()

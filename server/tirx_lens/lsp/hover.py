@@ -110,30 +110,41 @@ def _object(ink: _Ink, view: KernelView, target: KernelObject) -> Iterator[str]:
 def _barrier(ink: _Ink, view: KernelView, note: BarrierNote) -> Iterator[str]:
     yield f"{ink.bold(ink.code(note.barrier.name))}: {', '.join(_facts(note))}"
     yield ""
+    told = [(one.who, f"{_signal(one)} ({ink.line(one.at)})") for one in note.signals]
+    yield from _by_threads("Signalled by", told)
+    waits = [
+        (one.who, ink.line(one.at) + (f", {one.first.value}" if one.first is not None else ""))
+        for one in note.waits
+    ]
+    yield from _by_threads("Waited for by", waits)
+    if note.pair is not None:
+        pair = f"- Pair: {ink.code(note.pair.other.name)} ({ink.line(note.pair.made)})"
+        if note.pair.side is not None:
+            pair += f"; {ink.code(note.barrier.name)} tells that {note.pair.side.value}"
+        yield pair
     made = f"- Made: {ink.line(note.made)}"
     placed = place_in_pool(view, note.barrier)
     if placed is not None:
-        made += f", at bytes {placed[1].start} to {placed[1].end - 1} of {ink.code(placed[0].name)}"
-    yield made
+        made += f", bytes {placed[1].start} to {placed[1].end - 1} of {ink.code(placed[0].name)}"
     if note.inits:
-        by = f", by {note.initialiser}" if note.initialiser else ""
-        yield f"- Initialised: {ink.lines(note.inits)}{by}"
-    yield "- A phase ends by" + (":" if note.signals else " nothing that is known")
-    for signal in note.signals:
-        yield f"  - {ink.line(signal.at)}: {_signal(signal)}"
-    yield "- Waits:" if note.waits else "- Nothing is known to wait for it"
-    for wait in note.waits:
-        first = f"; {wait.first.value}" if wait.first is not None else ""
-        yield f"  - {ink.line(wait.at)}: {wait.who or 'threads that are not known'}{first}"
-    if note.pair is not None:
-        words = f"- Pair: {ink.code(note.pair.other.name)} ({ink.line(note.pair.made)})"
-        if note.pair.side is not None:
-            words += f". {ink.code(note.barrier.name)} tells that {note.pair.side.value}"
-        yield words
+        by = f" by {note.initialiser}" if note.initialiser else ""
+        made += f"; initialised: {ink.lines(note.inits)}{by}"
+    yield made
     if note.others:
         yield f"- Handed on: {ink.lines(note.others)}"
     if note.is_open:
         yield "- Code that is not known may use it, too"
+
+
+def _by_threads(what: str, told: list[tuple[str, str]]) -> Iterator[str]:
+    """Write one line for all that the same threads do."""
+    groups: dict[str, list[str]] = {}
+    for who, does in told:
+        groups.setdefault(who, []).append(does)
+    for who, all_ in groups.items():
+        yield f"- {what} {who or 'threads that are not known'}: {'; '.join(all_)}"
+    if not groups:
+        yield f"- {what} nothing that is known"
 
 
 def _facts(note: BarrierNote) -> Iterator[str]:
@@ -149,15 +160,10 @@ def _facts(note: BarrierNote) -> Iterator[str]:
 
 
 def _signal(signal: Signal) -> str:
-    parts = []
     if signal.role is Role.LOAD:
-        size = f", {signal.bytes} bytes" if signal.bytes is not None else ""
-        parts.append(f"load by TMA{size}")
-    else:
-        many = _many(signal.arrivals, "arrival") if signal.arrivals is not None else "arrivals"
-        size = f", expects {signal.bytes} bytes" if signal.bytes is not None else ""
-        parts.append(f"{many}{size}")
-    return ", ".join([*parts, *([signal.who] if signal.who else [])])
+        return f"{signal.bytes} bytes by TMA" if signal.bytes is not None else "bytes by TMA"
+    many = _many(signal.arrivals, "arrival") if signal.arrivals is not None else "arrivals"
+    return many + (f", expects {signal.bytes} bytes" if signal.bytes is not None else "")
 
 
 def _pool(ink: _Ink, view: KernelView, target: KernelObject) -> Iterator[str]:
@@ -262,7 +268,8 @@ def _demands(ink: _Ink, note: StatementNote, *, with_uses: bool) -> Iterator[str
 
 def _threads(threads: tuple[Threads, ...]) -> str:
     return "; or ".join(
-        one.words + (", if a value that is the same for all lets them" if one.together else "")
+        one.words
+        + (", when a condition holds that is alike for all of them" if one.together else "")
         for one in threads
     )
 
