@@ -65,7 +65,7 @@ scenario(
 
     // The call hierarchy goes back over what the wait depends on.
     await page.keyboard.press("Shift+Alt+H");
-    const rows = page.locator(".call-hierarchy .monaco-list-row");
+    const rows = page.locator(".sidebar .monaco-list-row");
     await rows.filter({ hasText: "full.arrive" }).first().waitFor();
     await window.picture("3-hierarchy");
     await page.keyboard.press("Escape");
