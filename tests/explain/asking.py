@@ -44,6 +44,8 @@ HEAD = """\
 from tvm.script import tirx as T
 from tvm.script.tirx import tile as Tx
 from tvm.backend.cuda.lang.pipeline import MBarrier, Pipeline, PipelineState, TCGen05Bar, TMABar
+from tvm.backend.cuda.lang.tile_scheduler import ClusterPersistentScheduler2D
+from tvm.backend.cuda.lang.warp_role import WarpgroupRole, WarpRole
 
 
 @T.prim_func

@@ -54,6 +54,18 @@ CASES = {
             "14 if wg_id == 7:| no thread",
         ],
     ),
+    "the last of several guards": (
+        """\
+    with WarpgroupRole(wg_id, 1), WarpRole(warp_id, 2):
+        A[0] = 1
+    if (
+        wg_id == 0
+    ):
+        A[1] = 2
+""",
+        HintKind.PARTICIPANTS,
+        ["1 with WarpgroupRole(wg_id, 1), WarpRole(warp_id, 2):| 32 threads", "5 ):| 128 threads"],
+    ),
     "arrivals": (
         RING,
         HintKind.ARRIVALS,

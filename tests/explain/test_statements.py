@@ -65,6 +65,18 @@ STATEMENTS = {
         ["one elected lane of warp 0 of warpgroup 1 (1 of 256 threads)"],
         None,
     ),
+    "the word `while` before a call": (
+        marked(
+            "while",
+            None,
+            ROLES.replace("A[0] > wg_id", "tiles.valid()").replace(
+                "    if wg_id == 1",
+                "    tiles = ClusterPersistentScheduler2D(num_m_tiles=4)\n    if wg_id == 1",
+            ),
+        ),
+        None,
+        None,
+    ),
     "an allocation": (marked("pool.alloc"), None, None),
     "a definition": (marked("def store", None, TWICE), None, None),
     "the text around the kernel": ("", None, None),
@@ -194,3 +206,16 @@ def kernel(A: T.Buffer((4,), "float16")):
 
 def test_the_ring_is_read() -> None:
     assert len(ask(RING).view.kernel.mentions) > 20
+
+
+def test_named_barriers() -> None:
+    asked = ask("""\
+    if wg_id == 1:
+        T.cuda.warpgroup_§sync(2)
+    T.ptx.bar.sync(wg_id + 3, 128)
+""")
+    note = statement_note(asked.view, asked.offset)
+    assert [(one.number, one.count) for one in note.named] == [(2, 128)]
+    asked = ask("    T.ptx.bar.§sync(wg_id + 3, 128)\n")
+    note = statement_note(asked.view, asked.offset)
+    assert [(one.number, one.count) for one in note.named] == [(3, 128), (4, 128)]

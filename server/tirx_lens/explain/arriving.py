@@ -11,6 +11,7 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.arrivals import all_known, threads_by_slot
 from tirx_lens.rules.facts.copies import given
 from tirx_lens.rules.facts.rates import rate_of
+from tirx_lens.threads.issuers import most_in_a_warp
 from tirx_lens.threads.participants import Participants
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ def arrivals_at(view: KernelView, use: Use) -> int | None:
         return None
     if given(operation, "pred") is not None:
         return None
+    if barrier.kind is ObjectKind.TCGEN05_BARRIER and most_in_a_warp(
+        use.reached.participants, view.reach.shape
+    ) not in (1, None):
+        return None  # commits of threads that issued nothing
     each = constant_int(given(operation, "count") or Const(1))
     slots = threads_by_slot(view.reach, use.reached, use.handoff.depth)
     if each is None or not slots:
@@ -60,8 +65,8 @@ def arrivals_at(view: KernelView, use: Use) -> int | None:
 def arrivals_in_a_phase(view: KernelView, barrier: KernelObject) -> int | None:
     """Return the arrivals that a slot gets for each time it is waited for.
 
-    None where that cannot be told: an arrival that is not plain, loops that do not run alike, slots
-    picked one by one.
+    None where that cannot be told: an arrival that is not plain, loops that do not run alike, a
+    thread that waits more than once in a turn, slots picked one by one.
     """
     own = uses(view).of(barrier)
     signals = [use for use in own if use.role is Role.ARRIVE]
@@ -74,7 +79,7 @@ def arrivals_in_a_phase(view: KernelView, barrier: KernelObject) -> int | None:
         rate_of(use.reached, view.reach) if use.reached is not None else None
         for use in (*signals, *waits)
     ]
-    if None in rates or len(set(rates)) != 1:
+    if None in rates or len(set(rates)) != 1 or _wait_again(waits):
         return None
     counts = [arrivals_at(view, use) for use in signals]
     known = [count for count in counts if count is not None]
@@ -93,6 +98,12 @@ def _of_one_slot(some: list[Use]) -> bool:
         return True
     constants = {constant_int(slot) for slot in slots}
     return len(constants) == 1 and None not in constants
+
+
+def _wait_again(waits: list[Use]) -> bool:
+    """Tell whether some thread may wait at two places, and so for two phases in one turn."""
+    masks = [use.reached.participants.possible for use in waits if use.reached is not None]
+    return any(one & other for n, one in enumerate(masks) for other in masks[:n])
 
 
 def _is_given(value: object) -> bool:

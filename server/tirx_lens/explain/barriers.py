@@ -161,8 +161,10 @@ def _partner(view: KernelView, barrier: KernelObject) -> KernelObject | None:
 
 def bytes_of_phase(view: KernelView, barrier: KernelObject) -> int | None:
     """Return the bytes that a phase waits for, of a barrier that one arrival arms."""
-    if view.reach is None or arrivals_of(view.reach, barrier) != 1:
+    if view.reach is None or uses(view).is_open or arrivals_of(view.reach, barrier) != 1:
         return None
+    if any(use.role is Role.OTHER for use in uses(view).of(barrier)):
+        return None  # which may arm it, too
     arrivals = (use for use in signals_of(view, barrier) if use.role is Role.ARRIVE)
     return _only({_armed(use) for use in arrivals})
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.shape import Shape
 
 _ELSE = re.compile(rb"(?:^|\n)[ \t]*else[ \t]*:")
-_COLON = re.compile(rb"[^\n:]*:")
+_COLON = re.compile(rb"[\s)]*(?:as\s[^:\n]*)?:")  # not behind all but the last item of a `with`
 
 
 class HintKind(Enum):
@@ -125,12 +125,13 @@ def _arrivals(view: KernelView) -> Iterator[Hint]:
     for use in uses(view).all:
         if is_elsewhere(use.operation.span):
             continue
-        words = _words(view, use)
+        words = arrival_words(view, use)
         if words is not None:
             yield Hint(HintKind.ARRIVALS, use.operation.span.end, *words)
 
 
-def _words(view: KernelView, use: Use) -> tuple[str, str] | None:
+def arrival_words(view: KernelView, use: Use) -> tuple[str, str] | None:
+    """Say what a place gives of what a phase needs, in short and in full; None if not known."""
     name = use.barrier.name
     count = arrivals_of(view.reach, use.barrier) if view.reach is not None else None
     if use.role is Role.ARRIVE and count is not None:

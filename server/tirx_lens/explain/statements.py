@@ -10,6 +10,7 @@ from tirx_lens.explain.visits import visits
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.threads.contracts import CONTRACTS, Demand, demand_of
 from tirx_lens.threads.describe import describe
+from tirx_lens.threads.named import named_barrier_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,12 +42,21 @@ class Threads:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedBarrier:
+    """One of the 16 named barriers of a CTA; `count` threads have to come, None if not known."""
+
+    number: int
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class StatementNote:
     """A statement or an operation.
 
     `threads` has an entry for each different set of threads that runs it: a function that is called
     twice has one for each call. `demand` is what the operation asks of the threads that come, with
-    its `source`; `uses` are the barriers that it waits for, or signals.
+    its `source`; `uses` are the barriers that it waits for, or signals; `named` are the named
+    barriers at which its threads meet.
     """
 
     span: Span
@@ -55,6 +65,7 @@ class StatementNote:
     demand: Demand | None = None
     source: str = ""
     uses: tuple[Use, ...] = ()
+    named: tuple[NamedBarrier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,7 @@ def statement_note(view: KernelView, offset: int) -> StatementNote | None:
             demand_of(operation, shape),
             contract.source if contract is not None else "",
             tuple(use for use in uses(view).all if use.operation.span == span),
+            _named(view, span),
         )
     found = visits(view)
     if found is None:
@@ -136,6 +148,20 @@ def condition_note(view: KernelView, offset: int) -> ConditionNote | None:
         _threads((one.who for one in headers[span] if not one.taken), found.shape)
         if branch
         else (),
+    )
+
+
+def _named(view: KernelView, span: Span) -> tuple[NamedBarrier, ...]:
+    reached = view.reach
+    here = named_barrier_uses(reached) if reached is not None else ()
+    return tuple(
+        dict.fromkeys(
+            NamedBarrier(number, use.count)
+            for use in here
+            if use.operation.span == span
+            for number, threads in use.comers
+            if threads
+        )
     )
 
 

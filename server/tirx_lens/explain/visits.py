@@ -82,7 +82,10 @@ def _visits(view: KernelView) -> Visits | None:
         operation = reached.operation
         inside = marks.inside.get(id(operation))
         if inside is None:
-            statements.append(Visit(operation.statement, reached.participants))
+            # What a condition or a header calls stands in a statement with blocks of its own.
+            is_simple = operation.statement not in marks.compound
+            span = operation.statement if is_simple else operation.span
+            statements.append(Visit(span, reached.participants))
         else:
             at, taken = inside
             selective = bool(reached.guards) and reached.guards[-1].selective
@@ -95,6 +98,7 @@ class _Marks:
 
     def __init__(self) -> None:
         self.inside: dict[int, tuple[Branch | Loop, bool]] = {}
+        self.compound: set[Span] = set()
         self._kept: list[Operation] = []  # so that no two have one identity
 
     def block(self, block: Block) -> Block:
@@ -122,10 +126,13 @@ class _Marks:
                 yield _mark(statement.call)
                 yield replace(statement, body=self.block(statement.body))
             case Block():
+                if statement.span is not None:
+                    self.compound.add(statement.span)
                 yield self.block(statement)
 
     def _side(self, block: Block, at: Branch | Loop, *, taken: bool) -> Block:
         first = _mark(at.span)
+        self.compound.add(at.span)
         self._kept.append(first)
         self.inside[id(first)] = (at, taken)
         return Block((first, *self.block(block).statements), block.span)

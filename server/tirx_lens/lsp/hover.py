@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.explain.barriers import BarrierNote, Signal, barrier_note
+from tirx_lens.explain.hints import arrival_words
 from tirx_lens.explain.statements import condition_note, mention_at, statement_note
 from tirx_lens.explain.states import state_note
 from tirx_lens.explain.storage import buffer_note, place_in_pool, pool_note, tmem_allocations
@@ -245,22 +246,26 @@ def _place(ink: _Ink, view: KernelView, offset: int, *, with_uses: bool) -> Iter
             yield f"- Do not: {_threads(condition.otherwise)}"
     elif statement is not None:
         yield f"{ink.bold('Run by')}: {_threads(statement.threads)}"
-        yield from _demands(ink, statement, with_uses=with_uses)
+        yield from _demands(ink, view, statement, with_uses=with_uses)
 
 
-def _demands(ink: _Ink, note: StatementNote, *, with_uses: bool) -> Iterator[str]:
+def _demands(ink: _Ink, view: KernelView, note: StatementNote, *, with_uses: bool) -> Iterator[str]:
     operation = note.operation
     if operation is None:
         return
     told = []
     if note.demand is not None:
         told.append(f"- {operation.op.value}: wants {note.demand.value} ({note.source})")
+    for barrier in note.named:
+        come = f": {barrier.count} threads have to come" if barrier.count is not None else ""
+        told.append(f"- Named barrier {barrier.number} of the CTA{come}")
     for use in note.uses if with_uses else ():
         name = ink.code(use.barrier.name)
         if use.role is Role.WAIT:
             told.append(f"- Waits for a phase of {name} to end")
         elif use.role in SIGNALS:
-            told.append(f"- Brings a phase of {name} nearer to its end")
+            words = arrival_words(view, use)
+            told.append(f"- {words[1] if words else f'May end a phase of {name}'}")
     if told:
         yield ""
         yield from dict.fromkeys(told)

@@ -1,0 +1,68 @@
+"""On kernels that are right, what is said of them adds up; nothing raises anywhere in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from tirx_lens.explain.barriers import barrier_note
+from tirx_lens.explain.hints import HintKind, hints
+from tirx_lens.explain.reading import read
+from tirx_lens.explain.uses import SIGNALS, Role, counterparts, steps_after, steps_before, uses
+from tirx_lens.lsp.documents import Document
+from tirx_lens.lsp.hover import hover_at
+from tirx_lens.lsp.page import Page
+from tirx_lens.model.source import Encoding, SourceText
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    [
+        *(ROOT / "kernels").glob("*.py"),
+        *(ROOT / "kernels" / "v0_26").glob("*.py"),
+        *(ROOT / "tests" / "corpus" / "shapes").rglob("*.py"),
+        *(ROOT / "tests" / "rules" / "quiet").rglob("*.py"),
+    ]
+)
+
+
+def views_of(path: Path):
+    return read(SourceText(path.read_text("utf-8"))).views
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_is_said_adds_up(path: Path) -> None:
+    for view in views_of(path):
+        for barrier in uses(view).by_barrier:
+            note = barrier_note(view, barrier)
+            assert note.counted in (None, note.count)
+            for signal in note.signals:
+                if signal.arrivals is not None and note.count is not None:
+                    assert signal.arrivals <= note.count
+                if signal.role is Role.LOAD and signal.bytes is not None and note.expected:
+                    assert signal.bytes <= note.expected
+            if note.pair is not None:
+                assert barrier_note(view, note.pair.other).pair.other == barrier
+        for use in uses(view).all:
+            for other in counterparts(view, use):
+                assert use in counterparts(view, other)
+            if use.role in SIGNALS:
+                assert all(use in steps_after(view, wait) for wait in steps_before(view, use))
+        assert all("no thread" not in hint.label for hint in hints(view, [HintKind.ARRIVALS]))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_line_can_be_hovered(path: Path) -> None:
+    source = SourceText(path.read_text("utf-8"))
+    page = Page(Document(path.as_uri(), 1, "python", source), read(source), Encoding.UTF16)
+    told = 0
+    for line in range(len(source.line_starts)):
+        text = source.line_bytes(line).decode()
+        column = len(text) - len(text.lstrip())
+        for place in {column, text.find(".") + 1, text.find("(") + 1}:
+            hover = hover_at(page, types.Position(line, place), markdown=True)
+            if hover is not None:
+                told += 1
+                assert "None" not in hover.contents.value
+    assert bool(told) == bool(page.reading.views)
