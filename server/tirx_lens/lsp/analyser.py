@@ -34,8 +34,11 @@ class LazyAnalyser:
         if self._analyser is None:
             from tirx_lens.incremental import Analyser
 
-            self._analyser = Analyser(library_of(self._server, self._uri))
+            self._analyser = Analyser(self._library())
         return self._analyser.analyse(source, selection, given)
+
+    def _library(self) -> Library | None:
+        return library_of(self._server, self._uri)
 
 
 def library_of(server: LensServer, uri: str) -> Library | None:
