@@ -13,6 +13,7 @@ from lsprotocol import types
 from tirx_lens.explain.barriers import barrier_note
 from tirx_lens.explain.hints import HintKind, hints
 from tirx_lens.explain.reading import read
+from tirx_lens.explain.symbols import symbol_of
 from tirx_lens.explain.uses import SIGNALS, Role, counterparts, steps_after, steps_before, uses
 from tirx_lens.lsp.documents import Document
 from tirx_lens.lsp.hover import hover_at
@@ -92,3 +93,23 @@ def test_every_line_can_be_hovered(path: Path) -> None:
                 told += 1
                 assert "None" not in hover.contents.value
     assert bool(told) == bool(page.reading.views)
+
+
+@pytest.mark.parametrize("name", ["gemm_step7_warp_specialized.py", "gemm_step9_two_consumers.py"])
+def test_half_a_text_can_be_asked_about(name: str) -> None:
+    """Whatever is typed so far: nothing raises, and what is told is inside the text."""
+    whole = (ROOT / "kernels" / name).read_text("utf-8")
+    told = 0
+    for end in range(len(whole) // 3, len(whole), 131):
+        source = SourceText(whole[:end])
+        page = Page(Document("file:///kernel.py", 1, "python", source), read(source), Encoding.UTF8)
+        for view in page.reading.views:
+            told += 1
+            assert all(hint.at <= len(source.data) for hint in hints(view, HintKind))
+            assert symbol_of(view).span.end <= len(source.data)
+            for use in uses(view).all:
+                assert source.slice(use.word)
+                counterparts(view, use)
+                at = page.range(use.word).start
+                assert hover_at(page, at, markdown=False) is not None
+    assert told > 10
