@@ -19,6 +19,7 @@ LAYERS = {
     "threads": {"model"},
     "rules": {"model", "threads", "syntax", "protocol"},
     "protocol": {"model", "threads", "syntax", "rules"},
+    "explain": {"model", "threads", "syntax", "rules"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda", "protocol"},
     "configuration": {"model", "rules", "analysis"},
@@ -26,7 +27,7 @@ LAYERS = {
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "protocol", "cuda")
+PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda")
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 

@@ -19,6 +19,8 @@ export interface InitializationOptions {
     /** Seconds. */
     readonly timeLimit: number;
     readonly buildOnSave: boolean;
+    readonly inlayHintsParticipants: boolean;
+    readonly inlayHintsArrivals: boolean;
     readonly select: readonly string[];
     readonly ignore: readonly string[];
     readonly enable: boolean;

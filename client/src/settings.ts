@@ -22,6 +22,8 @@ export interface Settings {
   /** Seconds. */
   readonly timeLimit: number;
   readonly buildOnSave: boolean;
+  readonly inlayHintsParticipants: boolean;
+  readonly inlayHintsArrivals: boolean;
 }
 
 /** What the server is started with. The other settings take effect without a restart. */
@@ -35,6 +37,7 @@ const NEED_RESTART = [
   "select",
   "ignore",
   "build",
+  "inlayHints",
 ].map((name) => `${SECTION}.${name}`);
 
 /**
@@ -64,6 +67,8 @@ export function readSettings(): Settings {
     arch: configuration.get("build.arch", "sm_100a"),
     timeLimit: configuration.get("build.timeLimit", 120),
     buildOnSave: configuration.get("build.onSave", false),
+    inlayHintsParticipants: configuration.get("inlayHints.participants", false),
+    inlayHintsArrivals: configuration.get("inlayHints.arrivals", false),
   };
 }
 

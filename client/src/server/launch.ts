@@ -52,6 +52,8 @@ export async function planLaunch(
           arch: settings.arch,
           timeLimit: settings.timeLimit,
           buildOnSave: settings.buildOnSave,
+          inlayHintsParticipants: settings.inlayHintsParticipants,
+          inlayHintsArrivals: settings.inlayHintsArrivals,
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,

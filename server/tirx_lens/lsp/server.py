@@ -13,7 +13,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from tirx_lens import __version__
-from tirx_lens.lsp import actions, edits, messages, protocol
+from tirx_lens.lsp import actions, edits, explaining, messages, protocol
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
@@ -69,6 +69,7 @@ class LensServer(LanguageServer):
         self.cuda = CudaService(self, compilers)
         self.reports = Reports()
         self.whole_messages = WholeMessages(self)
+        self.explanations = explaining.Explanations(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -108,13 +109,16 @@ class LensServer(LanguageServer):
             return
         if read.settings.log_level is not None:
             set_level(read.settings.log_level)
-        self.settings = read.settings
+        before, self.settings = self.settings, read.settings
         self.look_at_all()
+        if self.settings.hints != before.hints:
+            self.explanations.refresh_hints()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
         if not document.is_python and not is_configuration(document.uri):
             return
+        self.explanations.forget(document.uri)
         if self.settings.enable:
             self.schedule.submit(document)
         else:
@@ -131,6 +135,7 @@ class LensServer(LanguageServer):
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
+        self.explanations.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         if document is not None and document.uri in self._shown:
             self._shown.pop(document.uri)
@@ -371,6 +376,8 @@ def create_server(
     @server.feature(messages.DID_GRANT_TRUST)
     def did_grant_trust(_: Any) -> None:
         server.cuda.grant_trust()
+
+    explaining.register(server)
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

@@ -31,6 +31,13 @@ class Settings:
     enable: bool = True
     log_level: str | None = None
     build_on_save: bool = False
+    participant_hints: bool = False
+    arrival_hints: bool = False
+
+    @property
+    def hints(self) -> tuple[bool, bool]:
+        """Return which inlay hints are shown: participants, arrivals."""
+        return self.participant_hints, self.arrival_hints
 
     @property
     def overrides(self) -> Overrides:
@@ -136,6 +143,8 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "arch": ("arch", _name),
     "timeLimit": ("time_limit", _seconds),
     "buildOnSave": ("build_on_save", _switch),
+    "inlayHintsParticipants": ("participant_hints", _switch),
+    "inlayHintsArrivals": ("arrival_hints", _switch),
     "select": ("select", _selected),
     "ignore": ("ignore", _codes),
     "enable": ("enable", _switch),

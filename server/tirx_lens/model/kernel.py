@@ -202,6 +202,17 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where an object is named: `full`, the `empty` of `pipe.empty`, or `bars[1]`.
+
+    In a function that a kernel calls more than once, one place may name several objects.
+    """
+
+    span: Span
+    target: KernelObject
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One TVMScript kernel.
 
@@ -210,7 +221,8 @@ class Kernel:
     functions in its body that no decorator makes anything of. `is_used` is false when nothing in
     the function around it can ever get at the kernel. `unbound` are the places where a name is read
     that nothing known binds in a scope around it. `arguments` are the whole numbers that the
-    builder was read with, by parameter.
+    builder was read with, by parameter; `mentions` are the places that name its objects, in no
+    order.
     """
 
     name: str
@@ -224,6 +236,7 @@ class Kernel:
     is_used: bool = True
     unbound: tuple[Span, ...] = ()
     arguments: tuple[tuple[str, int], ...] = ()
+    mentions: frozenset[Mention] = frozenset()
 
     @property
     def is_whole(self) -> bool:

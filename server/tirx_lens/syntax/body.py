@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from tirx_lens.model.kernel import Mention
     from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
 
@@ -119,6 +120,11 @@ class BodyReader:
     def unbound(self) -> tuple[Span, ...]:
         """The names read so far that nothing binds."""
         return tuple(self._reader.unbound)
+
+    @property
+    def mentions(self) -> frozenset[Mention]:
+        """The places so far that name an object of the kernel."""
+        return frozenset(self._reader.mentions)
 
     def kernel(self, definition: Node) -> Block:
         """Read the body of a kernel."""
@@ -414,6 +420,7 @@ class BodyReader:
         if target.type == "identifier":
             name = text_of(target)
             self._bound.append(name)
+            self._reader.note_mention(target, value)
             if name in self._stored_again and not _is_meta(value):
                 value = Variable(
                     name, self._reader.scope.base

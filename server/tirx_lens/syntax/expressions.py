@@ -25,6 +25,7 @@ from tirx_lens.model.expr import (
     Slice,
     Unknown,
 )
+from tirx_lens.model.kernel import Mention
 from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
@@ -75,6 +76,7 @@ class ExpressionReader:
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
+        self.mentions: set[Mention] = set()  # of objects, wherever their names stand
         self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
         self._effects = effects
         self._depth = 0
@@ -111,6 +113,11 @@ class ExpressionReader:
         """Return the place of a node of the text that is being read."""
         base = self.scope.base
         return Span(base + node.start_byte, base + node.end_byte)
+
+    def note_mention(self, node: Node, value: Expr) -> None:
+        """Note that a node names an object, if its value is one."""
+        if isinstance(value, Ref):
+            self.mentions.add(Mention(self.span(node), value.target))
 
     def _read(self, node: Node) -> Expr:
         match node.type:  # the commonest first
@@ -165,6 +172,7 @@ class ExpressionReader:
         name = text_of(node)
         value = self.scope.lookup(name)
         if value is not None:
+            self.note_mention(node, value)
             return value
         if name in _BUILTINS:
             return Path(name)
@@ -203,12 +211,14 @@ class ExpressionReader:
             case Class() | Instance():
                 member = base.member(name)
                 if member is not None:
+                    self.note_mention(attribute, member)
                     return member
             case Const() if name == "value":  # of a member of an enumeration
                 return base
             case Ref(target=target):
                 known = self._effects.member(target, name)
                 if known is not None:
+                    self.note_mention(attribute, known)
                     return known
         return Member(base, name, span=self.span(node))
 
@@ -223,6 +233,7 @@ class ExpressionReader:
                 return Path(f"{dotted}.{canonical_opcode(chain)}", span=self.span(node))
             case Sequence(items=items), Const(value=int(position)):
                 if -len(items) <= position < len(items):
+                    self.note_mention(node, items[position])
                     return items[position]
         return Item(base, index, span=self.span(node))
 

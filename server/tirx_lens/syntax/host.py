@@ -479,6 +479,7 @@ class HostReader:
             is_used=is_used(node, text_of(name)),
             unbound=body.unbound,
             arguments=self._numbers,
+            mentions=body.mentions,
         )
 
     # Effects of host expressions

@@ -134,6 +134,7 @@ class PlainReader:
 
     def _bind(self, target: Node, value: Expr) -> None:
         if target.type == "identifier":
+            self._reader.note_mention(target, value)
             self._reader.scope.bind(text_of(target), value)
         elif target.type in _TARGETS:
             parts = children_of(target)
@@ -146,6 +147,7 @@ class PlainReader:
             name = field_of(target, "attribute")
             if not isinstance(owner, Instance) or name is None:
                 raise NotFollowedError
+            self._reader.note_mention(name, value)
             owner.fields[text_of(name)] = value
         else:
             raise NotFollowedError

@@ -81,7 +81,7 @@ def mismatch(
         most_in_a_warp(reached.participants, reach.shape) != 1 for reached in arrivals
     ):
         return None  # commits of threads that issue nothing: TX301 speaks of them
-    slots = [_threads_by_slot(reach, r, handoff.depth) for r in (*arrivals, *waits)]
+    slots = [threads_by_slot(reach, r, handoff.depth) for r in (*arrivals, *waits)]
     known = [slot for slot in slots if slot is not None]
     if len(known) < len(slots) or len({None in slot for slot in known}) > 1:
         return None
@@ -96,10 +96,13 @@ def mismatch(
     return None
 
 
-def _threads_by_slot(
+def threads_by_slot(
     reach: ReachMap, reached: Reached, depth: int | None
 ) -> dict[int | None, int] | None:
-    """Part the threads at a place by their slot; None where they walk through a ring together."""
+    """Part the threads at a place by their slot, None being that they walk through a ring together.
+
+    None where the text does not tell.
+    """
     slot = reached.operation.argument(0, "stage")
     threads = reached.participants.possible
     if slot is None:
