@@ -25,9 +25,11 @@ from tirx_lens.protocol.program import (
     Wait,
 )
 
+from .rooms import Room
+
 if TYPE_CHECKING:
     from tirx_lens.protocol.history import Blocked, Event, History, Race
-    from tirx_lens.protocol.program import Area, Program, Step
+    from tirx_lens.protocol.program import Area, Program, Role, Step
 
 
 def replay(history: History) -> None:
@@ -43,6 +45,7 @@ def replay(history: History) -> None:
             scene.engine(event)
     scene.ends(history.blocked)
     _pasts(history)
+    _knows_who_came(history)
     for race in history.races:
         _race(history, race)
 
@@ -54,52 +57,41 @@ class _Word:
     phase: int = 0
     tx: int = 0
 
-    def arrives(self, arrivals: int, armed: int) -> tuple[set[int], bool]:
-        """Take single arrivals; return the phases they counted in, and whether one has ended."""
-        phases, ended = set(), False
+    def arrives(self, arrivals: int, armed: int) -> tuple[int, bool]:
+        """Take single arrivals; return the phase the first counted in, and whether it ended."""
+        phase = self.phase
         for _ in range(arrivals):
-            phases.add(self.phase)
             self.tx += armed
             self.pending -= 1
-            ended |= self.settles()
-        return phases, ended
+            self.settles()
+        return phase, self.phase > phase
 
-    def receives(self, amount: int) -> tuple[set[int], bool]:
+    def receives(self, amount: int) -> tuple[int, bool]:
         """Take bytes that have come; return the phase they counted in, and whether it ended."""
         phase = self.phase
         self.tx -= amount
-        return {phase}, self.settles()
+        self.settles()
+        return phase, self.phase > phase
 
-    def settles(self) -> bool:
-        if self.pending or self.tx:
-            return False
-        self.phase += 1
-        self.pending = self.count
-        return True
-
-
-@dataclass
-class _Room:
-    """A meeting: who is in, in this generation, and how many threads have come."""
-
-    threads: int = 0
-    generation: int = 0
+    def settles(self) -> None:
+        if self.pending == 0 and self.tx == 0:
+            self.phase += 1
+            self.pending = self.count
 
 
 @dataclass
 class _Scene:
     program: Program
     words: list[_Word]
-    rooms: dict[Meeting, _Room]
+    rooms: dict[Meeting, Room]
     at: list[int]
-    inside: dict[int, int]
     flying: dict[tuple[int, int], Step]
     found: dict[tuple[int, int], int]
 
     @classmethod
     def of(cls, program: Program) -> _Scene:
         words = [_Word(word.count, word.count) for word in program.words]
-        return cls(program, words, {}, [0] * len(program.roles), {}, {}, {})
+        return cls(program, words, {}, [0] * len(program.roles), {}, {})
 
     def step(self, event: Event) -> None:
         assert event.index == self.at[event.role], f"{event}: the role is at {self.at[event.role]}"
@@ -108,8 +100,7 @@ class _Scene:
         ended: set[int] = set()
         match step:
             case Meet():
-                if not self.meets(event, step):
-                    return
+                self.meets(event, step)
             case Wait(word=number, parity=parity):
                 word = self.words[number]
                 assert word.phase & 1 != parity, f"{event}: waits, the phase is {word.phase}"
@@ -117,30 +108,32 @@ class _Scene:
                 self.found[event.role, number] = word.phase - 1
             case Arrive():
                 for number in step.words:
-                    phases, did = self.words[number].arrives(step.arrivals, step.bytes)
-                    counted |= {(number, phase) for phase in phases}
+                    phase, did = self.words[number].arrives(step.arrivals, step.bytes)
+                    counted.add((number, phase))
                     ended |= {number} if did else set()
             case Load() | Commit():
                 self.flying[event.role, event.index] = step
         assert (counted, ended) == said, f"{event}: found {counted}, ended {ended}"
         self.at[event.role] += 1
 
-    def meets(self, event: Event, step: Meet) -> bool:
-        """Come to a meeting, or leave it; tell whether the role is past it then."""
-        assert not event.phases, f"{event}: a meeting has no phases of words"
-        assert not event.ended, f"{event}: a meeting ends no phases of words"
-        room = self.rooms.setdefault(step.meeting, _Room())
-        if event.role in self.inside:
-            assert self.inside.pop(event.role) < room.generation, f"{event}: not all have come"
-            return True
-        generation = room.generation
-        room.threads += self.program.roles[event.role].threads
-        assert room.threads <= step.expected, f"{event}: {room.threads} threads have come"
-        if room.threads == step.expected:
-            room.threads, room.generation = 0, generation + 1
-        if step.blocks:
-            self.inside[event.role] = generation
-        return not step.blocks
+    def meets(self, event: Event, step: Meet) -> None:
+        """Come to a meeting, or go on from it if it blocks."""
+        room = self.room(step)
+        goes = room.leaves if step.blocks else room.arrives
+        assert goes(event.role, self.at_door(step.meeting)), f"{event}: not all have come"
+
+    def room(self, step: Meet) -> Room:
+        threads = [role.threads for role in self.program.roles]
+        return self.rooms.setdefault(step.meeting, Room(step.expected, threads.__getitem__))
+
+    def at_door(self, meeting: Meeting) -> set[int]:
+        """Return the roles whose next step is to wait at a meeting."""
+        found = set()
+        for role, place in enumerate(self.at):
+            step = ([*self.program.roles[role].steps, None])[place]
+            if isinstance(step, Meet) and step.blocks and step.meeting == meeting:
+                found.add(role)
+        return found
 
     def engine(self, event: Event) -> None:
         key = (event.role, event.index)
@@ -159,10 +152,10 @@ class _Scene:
         for number in step.words:
             word = self.words[number]
             if isinstance(step, Load):
-                phases, did = word.receives(step.bytes)
+                phase, did = word.receives(step.bytes)
             else:
-                phases, did = word.arrives(1, 0)
-            counted |= {(number, phase) for phase in phases}
+                phase, did = word.arrives(1, 0)
+            counted.add((number, phase))
             ended |= {number} if did else set()
         assert set(event.phases) == counted, f"{event}: counted in {counted}"
         assert set(event.ended) == ended, f"{event}: ended {ended}"
@@ -170,20 +163,17 @@ class _Scene:
     def ends(self, blocked: tuple[Blocked, ...]) -> None:
         assert not self.flying, f"engines are still busy: {self.flying}"
         lengths = [len(role.steps) for role in self.program.roles]
-        stopped = {role for role, place in enumerate(self.at) if place < lengths[role]}
-        assert stopped == {one.role for one in blocked}, f"not at their end: {stopped}"
-        assert len(blocked) == len(stopped), "a role is blocked twice"
+        stopped = {role: index for role, index in enumerate(self.at) if index < lengths[role]}
+        assert len(blocked) == len(stopped), f"{stopped}: blocked are {blocked}"
         for one in blocked:
-            assert one.index == self.at[one.role], f"{one}: it is at {self.at[one.role]}"
+            assert one.index == stopped.get(one.role), f"{one}: it is at {stopped}"
             assert one.step == self.program.roles[one.role].steps[one.index]
             if isinstance(one.step, Wait):
                 self.waits(one, one.step)
             else:
                 assert isinstance(one.step, Meet), f"{one}: such a step blocks nobody"
-                assert one.role in self.inside, f"{one}: it has not come yet"
-                room = self.rooms[one.step.meeting]
-                assert self.inside[one.role] == room.generation, f"{one}: all have come"
-                assert one.pending == one.step.expected - room.threads, f"{one}"
+                missing = self.room(one.step).missing(self.at_door(one.step.meeting))
+                assert one.pending in missing, f"{one}: missing may be {missing}"
                 assert one.word is None, f"{one}"
 
     def waits(self, one: Blocked, step: Wait) -> None:
@@ -212,12 +202,43 @@ def _pasts(history: History) -> None:
             issued[event.role, event.index] = number
         else:
             before.add(issued[event.role, event.index])
+        assert event.since <= event.time, f"{event}: done before it is begun"
         past = 1 << number
         for earlier in before:
             past |= history.events[earlier].past
             assert history.events[earlier].time <= event.time, f"{event}: before {earlier}"
         assert event.past & past == past, f"{event}: its past lacks some of {before}"
         assert event.past < 1 << number + 1, f"{event}: its past has events that come later"
+
+
+def _knows_who_came(history: History) -> None:
+    """Hold what is known after meetings that all their roles come to, each time."""
+    roles = history.program.roles
+    comings: dict[Meeting, dict[int, list[tuple[int, int]]]] = {}
+    expected: dict[Meeting, int] = {}
+    last: dict[int, int] = {}
+    for event in history.events:
+        if event.kind is not Kind.STEP:
+            continue
+        known = history.events[last[event.role]].past if event.role in last else 0
+        last[event.role] = event.number
+        if isinstance(event.step, Meet):
+            expected[event.step.meeting] = event.step.expected
+            by_role = comings.setdefault(event.step.meeting, {})
+            by_role.setdefault(event.role, []).append((known, event.past))
+    for meeting, by_role in comings.items():
+        users = {number for number, role in enumerate(roles) if _meets(role, meeting)}
+        if sum(roles[user].threads for user in users) != expected[meeting]:
+            continue
+        if any(not step.blocks for user in users for step in _meets(roles[user], meeting)):
+            continue
+        for generation in zip(*by_role.values(), strict=False):
+            for known, _ in generation:
+                assert all(past & known == known for _, past in generation), f"{meeting}"
+
+
+def _meets(role: Role, meeting: Meeting) -> list[Meet]:
+    return [step for step in role.steps if isinstance(step, Meet) and step.meeting == meeting]
 
 
 ORDERED = {Hazard.READ_EARLY, Hazard.OVERWRITTEN, Hazard.WRITTEN_TWICE}
