@@ -61,7 +61,9 @@ class Outcomes:
     `overlapping` are the conflicting accesses of which, in some order, one starts while the other
     may go on; `either_first` those that exclude each other, but come now one first, now the other.
     `freed` are `(free, access)`: TMEM that is perhaps already given back. `unfinished` are accesses
-    that may go on when all roles are at their end.
+    that may go on when all roles are at their end. `overfull` says that in some order more arrive
+    at a phase than it expects while its bytes are still to come: its pending count would fall below
+    zero, which the PTX ISA gives no meaning (it is 0 to 2^20 - 1).
     """
 
     endings: frozenset[frozenset[Key]]
@@ -69,6 +71,7 @@ class Outcomes:
     either_first: frozenset[Pair]
     freed: frozenset[Pair]
     unfinished: frozenset[Key]
+    overfull: bool
     states: int
 
     @property
@@ -242,6 +245,7 @@ class _Search:
             frozenset(either - self.overlapping),
             frozenset(self.freed),
             frozenset(self.unfinished),
+            any(pending < 0 for state in seen for _, pending, _ in state.words),
             len(seen),
         )
 

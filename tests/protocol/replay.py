@@ -250,7 +250,7 @@ def _race(history: History, race: Race) -> None:
     first = history.events[race.first]
     assert first.kind is Kind.STEP
     if race.second is None:
-        assert race.hazard is Hazard.UNFINISHED
+        assert race.hazard in (Hazard.UNFINISHED, Hazard.UNREAD), f"{race}: with what?"
         return
     assert race.first < race.second
     second = history.events[race.second]
