@@ -63,7 +63,9 @@ class Outcomes:
     `freed` are `(free, access)`: TMEM that is perhaps already given back. `unfinished` are accesses
     that may go on when all roles are at their end. `overfull` says that in some order more arrive
     at a phase than it expects while its bytes are still to come: its pending count would fall below
-    zero, which the PTX ISA gives no meaning (it is 0 to 2^20 - 1).
+    zero, which the PTX ISA gives no meaning (it is 0 to 2^20 - 1). `spilling` are the steps whose
+    arrivals, in some order, end a phase and go on in the next: the threads that arrive last may
+    come after those who waited for that phase, though here all of them arrive at once.
     """
 
     endings: frozenset[frozenset[Key]]
@@ -72,6 +74,7 @@ class Outcomes:
     freed: frozenset[Pair]
     unfinished: frozenset[Key]
     overfull: bool
+    spilling: frozenset[Key]
     states: int
 
     @property
@@ -165,6 +168,7 @@ class _Search:
     overlapping: set[Pair] = field(default_factory=set)
     freed: set[Pair] = field(default_factory=set)
     unfinished: set[Key] = field(default_factory=set)
+    spilling: set[Key] = field(default_factory=set)
     endings: set[frozenset[Key]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -246,6 +250,7 @@ class _Search:
             frozenset(self.freed),
             frozenset(self.unfinished),
             any(pending < 0 for state in seen for _, pending, _ in state.words),
+            frozenset(self.spilling),
             len(seen),
         )
 
@@ -312,7 +317,10 @@ class _Search:
                     return None
             case Arrive():
                 for word in step.words:
+                    first = words[word][0]
                     for _ in range(step.arrivals):
+                        if words[word][0] > first:
+                            self.spilling.add(key)
                         phase, pending, tx = words[word]
                         words[word] = self.turned(word, phase, pending - 1, tx + step.bytes)
             case Init():

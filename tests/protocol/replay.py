@@ -44,7 +44,7 @@ def replay(history: History) -> None:
         else:
             scene.engine(event)
     scene.ends(history.blocked)
-    _pasts(history)
+    _pasts(history, scene.spilling)
     _knows_who_came(history)
     for race in history.races:
         _race(history, race)
@@ -56,11 +56,13 @@ class _Word:
     pending: int
     phase: int = 0
     tx: int = 0
+    has_spilled: bool = False
 
     def arrives(self, arrivals: int, armed: int) -> tuple[int, bool]:
         """Take single arrivals; return the phase the first counted in, and whether it ended."""
-        phase = self.phase
+        phase, self.has_spilled = self.phase, False
         for _ in range(arrivals):
+            self.has_spilled |= self.phase > phase
             self.tx += armed
             self.pending -= 1
             self.settles()
@@ -87,11 +89,12 @@ class _Scene:
     at: list[int]
     flying: dict[tuple[int, int], Step]
     found: dict[tuple[int, int], int]
+    spilling: set[int]
 
     @classmethod
     def of(cls, program: Program) -> _Scene:
         words = [_Word(word.count, word.count) for word in program.words]
-        return cls(program, words, {}, [0] * len(program.roles), {}, {})
+        return cls(program, words, {}, [0] * len(program.roles), {}, {}, set())
 
     def step(self, event: Event) -> None:
         assert event.index == self.at[event.role], f"{event}: the role is at {self.at[event.role]}"
@@ -111,6 +114,8 @@ class _Scene:
                     phase, did = self.words[number].arrives(step.arrivals, step.bytes)
                     counted.add((number, phase))
                     ended |= {number} if did else set()
+                    if self.words[number].has_spilled:
+                        self.spilling.add(event.number)
             case Load() | Commit():
                 self.flying[event.role, event.index] = step
         assert (counted, ended) == said, f"{event}: found {counted}, ended {ended}"
@@ -187,8 +192,12 @@ class _Scene:
         assert one.lapped == (one.phase < word.phase), f"{one}: {word}"
 
 
-def _pasts(history: History) -> None:
-    """Hold what must have happened before each event against its causes."""
+def _pasts(history: History, spilling: set[int]) -> None:
+    """Hold what must have happened before each event against its causes.
+
+    Who waits for a phase that ended before the last arrival of a step may go on before that step
+    is done, so from `spilling` steps nothing follows.
+    """
     last: dict[int, int] = {}
     issued: dict[tuple[int, int], int] = {}
     for event in history.events:
@@ -205,7 +214,12 @@ def _pasts(history: History) -> None:
         assert event.since <= event.time, f"{event}: done before it is begun"
         past = 1 << number
         for earlier in before:
-            past |= history.events[earlier].past
+            if (
+                event.kind is not Kind.STEP
+                or earlier not in spilling
+                or earlier not in event.causes
+            ):
+                past |= history.events[earlier].past
             assert history.events[earlier].time <= event.time, f"{event}: before {earlier}"
         assert event.past & past == past, f"{event}: its past lacks some of {before}"
         assert event.past < 1 << number + 1, f"{event}: its past has events that come later"
