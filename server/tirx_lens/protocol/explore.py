@@ -65,12 +65,12 @@ def explore(
         history = run(program, holds, run_while)
         left, most = left - len(history.events), most - 1
         shape = _shape(history)
-        if shape in known:
-            continue
-        known.add(shape)
-        found.append(history)
-        if stop is not None and stop(history):
-            return Explored(tuple(found), is_complete=False)
+        if shape not in known:
+            known.add(shape)
+            found.append(history)
+            is_complete &= history.is_regular
+            if stop is not None and stop(history):
+                return Explored(tuple(found), is_complete=False)
         for reversal in _reversals(history):
             further = frozenset(
                 (*(h for h in holds if h != Hold(reversal.first, reversal.held)), reversal)
@@ -91,6 +91,7 @@ def _shape(history: History) -> object:
 def _reversals(history: History) -> Iterator[Hold]:
     """Yield, for each two events that might come in the other order, the hold that makes them."""
     ends = _ends(history)
+    arrived = _arrivals(history)
     before = _own_past(history)
     for event in history.events:
         step = event.step
@@ -108,15 +109,21 @@ def _reversals(history: History) -> Iterator[Hold]:
                 yield Hold(held=key_of(earlier), first=key_of(event))
             continue
         for word, phase in event.phases:
-            earlier = ends[word].get(phase - 1)
-            if earlier is not None and not before[event.number] >> earlier.number & 1:
-                yield Hold(held=key_of(earlier), first=key_of(event))
+            for earlier in arrived[word, phase - 1]:  # it may count instead of any of these
+                if not before[event.number] >> earlier.number & 1:
+                    yield Hold(held=key_of(earlier), first=key_of(event))
     yield from _of_meetings(history, before)
+    past: dict[int, int] = {event.role: event.past for event in history.events}
     for blocked in history.blocked:
-        if blocked.word is not None and blocked.lapped:
-            later = ends[blocked.word].get(blocked.phase + 1)
-            if later is not None:
-                yield Hold(held=key_of(later), first=Key(blocked.role, blocked.index))
+        if blocked.word is None:
+            continue
+        # The last phase in which it would have passed ended without it.
+        ended = max((p for p in ends[blocked.word] if (p & 1) != blocked.parity), default=None)
+        if ended is None:
+            continue
+        later = ends[blocked.word][ended]
+        if not past.get(blocked.role, 0) >> later.number & 1:
+            yield Hold(held=key_of(later), first=Key(blocked.role, blocked.index))
 
 
 def _of_meetings(history: History, before: list[int]) -> Iterator[Hold]:
@@ -139,6 +146,15 @@ def _ends(history: History) -> dict[int, dict[int, Event]]:
         for word, phase in event.phases:
             if word in event.ended:
                 found[word][phase] = event
+    return found
+
+
+def _arrivals(history: History) -> dict[tuple[int, int], list[Event]]:
+    """Return the events that counted in each phase of each word."""
+    found: dict[tuple[int, int], list[Event]] = defaultdict(list)
+    for event in history.events:
+        for key in event.phases if not isinstance(event.step, Wait) else ():
+            found[key].append(event)
     return found
 
 

@@ -63,6 +63,11 @@ class Blocked:
     bytes: int = 0
     lapped: bool = False
 
+    @property
+    def parity(self) -> int:
+        """The parity of the phase that it waits for."""
+        return self.phase & 1
+
 
 class Hazard(Enum):
     """What two accesses to storage do to each other; the value says it of the second."""
@@ -94,12 +99,16 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A run. It has ended well when nobody is blocked and there is no race."""
+    """A run. It has ended well when nobody is blocked and there is no race.
+
+    Where it is not `is_regular`, orders may matter that `explore` does not look at.
+    """
 
     program: Program
     events: tuple[Event, ...]
     blocked: tuple[Blocked, ...] = ()
     races: tuple[Race, ...] = ()
+    is_regular: bool = True
 
     def knows(self, later: int, earlier: int) -> bool:
         """Tell whether one event must have happened before another, whatever the speeds."""

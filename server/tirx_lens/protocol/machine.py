@@ -76,7 +76,11 @@ class MeetingState:
 
 
 class Machine:
-    """A program's roles, words, meetings and storage, and the events so far."""
+    """A program's roles, words, meetings and storage, and the events so far.
+
+    It `is_regular` as long as nobody waits for the phase before one that it has arrived in, and
+    nobody may come to a meeting before those of the last one have left.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -85,6 +89,8 @@ class Machine:
         self.meetings: dict[Meeting, MeetingState] = defaultdict(MeetingState)
         self.flights: dict[tuple[int, int], Flight] = {}
         self.exited: dict[int, int] = defaultdict(int)
+        self.is_regular = True
+        self._completed: dict[Meeting, int] = {}
         self.storage = Storage()
         self.events: list[Event] = []
 
@@ -102,6 +108,7 @@ class Machine:
         role, state = self.roles[number], self.words[wait.word]
         self._use(wait.word, role.past)
         phase = state.phase - 1
+        self.is_regular &= not role.past & state.arrived[-1]
         role.last[wait.word] = phase
         if phase < 0:
             return self._note(number, wait, since, time, phases=((wait.word, phase),))
@@ -113,6 +120,7 @@ class Machine:
     def come(self, number: int, meet: Meet) -> MeetingState | None:
         """Let a role come to a meeting; return the meeting if that completes it."""
         meeting = self.meetings[meet.meeting]
+        self._come_after_others(number, meet.meeting)
         meeting.come += self.program.roles[number].threads
         meeting.past |= self.roles[number].past
         if meeting.come + self._left(meet) < meet.expected:
@@ -120,6 +128,7 @@ class Machine:
                 meeting.waiting.append(number)
             return None
         del self.meetings[meet.meeting]
+        self._completed[meet.meeting] = len(self.events)
         return meeting
 
     def exit(self, number: int) -> list[MeetingState]:
@@ -153,7 +162,32 @@ class Machine:
         if meet.blocks:
             self.roles[number].past |= told
         causes = (cause,) if cause is not None else ()
-        return self._note(number, meet, since, time, causes=causes)
+        event = self._note(number, meet, since, time, causes=causes)
+        if not meet.blocks and meet.meeting in self.meetings:
+            self.meetings[meet.meeting].past |= 1 << event.number
+        return event
+
+    def _come_after_others(self, number: int, meeting: Meeting) -> None:
+        """Note it where a role may come to a meeting while others are still at the one before."""
+        last = self._completed.get(meeting)
+        if last is not None and not self.roles[number].past >> last & 1:
+            self.is_regular = False
+
+    def ends_regularly(self) -> bool:
+        """Tell whether nothing is left that other orders of the same events might turn otherwise.
+
+        More arrivals or bytes than were wanted may count in other phases; a role that waits may
+        have come there in time.
+        """
+        for number, role in enumerate(self.roles):
+            step = self.next_step(number)
+            if isinstance(step, Wait):
+                word = self.words[step.word]
+                last = word.phase - 1  # the last phase in which it would have passed
+                self.is_regular &= last < 0 or not role.past & word.arrived[last]
+            elif isinstance(step, Meet):
+                self._come_after_others(number, step.meeting)
+        return self.is_regular and not any(word.is_odd or word.bytes < 0 for word in self.words)
 
     def execute(self, number: int, step: Step, since: int, time: int) -> Event:
         """Let a role execute a step that needs no other role."""

@@ -61,6 +61,7 @@ class _Run:
         self._since: dict[int, int] = {}  # when each role that waits began to
         self._at_word: dict[int, list[int]] = defaultdict(list)
         self._busy: dict[int, int] = defaultdict(int)  # until when the MMAs of each role run
+        self._commits: dict[int, Key] = {}  # the last of each role
         self._due: list[tuple[int, int, Key]] = []
         self._serial = 0
         self._firsts: dict[Key, set[Key]] = defaultdict(set)
@@ -72,6 +73,7 @@ class _Run:
     def history(self, run_while: RunWhile) -> History:
         for number in range(len(self._machine.roles)):
             self._schedule(0, Key(number, 0))
+        now = 0
         while self._due or self._held:
             if not self._serial & 0x1FF:
                 check(run_while)
@@ -80,6 +82,7 @@ class _Run:
             else:
                 time, key = self._held.pop(0)
                 del self._firsts[key]
+            time = now = max(now, time)
             if self._is_held(key):
                 self._held.append((time, key))
             elif key.of_engine:
@@ -88,10 +91,10 @@ class _Run:
                 self._step(key.role, time)
         self._machine.storage.end()
         blocked = tuple(self._blocked())
-        races = self._machine.storage.races
-        return History(
-            self._machine.program, tuple(self._machine.events), blocked, tuple(self._once(races))
-        )
+        races = tuple(self._once(self._machine.storage.races))
+        events = tuple(self._machine.events)
+        regular = self._machine.ends_regularly()
+        return History(self._machine.program, events, blocked, races, regular)
 
     def _schedule(self, time: int, key: Key) -> None:
         self._serial += 1
@@ -129,7 +132,11 @@ class _Run:
                 self._schedule(time + LOAD_TICKS, Key(number, event.index, of_engine=True))
             elif isinstance(step, Commit):
                 self._busy[number] = max(self._busy[number], time + 1)
-                self._schedule(self._busy[number], Key(number, event.index, of_engine=True))
+                key = Key(number, event.index, of_engine=True)
+                if self._firsts and number in self._commits:  # they arrive in order
+                    self._firsts[key].add(self._commits[number])
+                self._commits[number] = key
+                self._schedule(self._busy[number], key)
             self._passed(event)
 
     def _meet(self, number: int, meet: Meet, time: int) -> None:
