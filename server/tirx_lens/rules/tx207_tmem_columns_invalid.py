@@ -5,35 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import Memory, memory_of, region_of, shape_of_buffer
-from tirx_lens.model.expr import (
-    Apply,
-    Call,
-    Const,
-    Item,
-    Operator,
-    Path,
-    Sequence,
-    Slice,
-    Symbol,
-    Variable,
-    constant_int,
-)
+from tirx_lens.model.expr import Slice, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.tmem import LARGEST, SMALLEST, Life, allocations, deallocations
+from tirx_lens.rules.facts.tmem_columns import first_column, taken_columns
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.model.expr import Expr
-    from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached
-
-_LANES = 128
-_COLUMN_BYTES = 4  # of one lane
 
 
 class TmemColumnsInvalid(Rule):
@@ -200,7 +184,7 @@ class TmemColumnsInvalid(Rule):
         operation, allocated = reached.operation, taken.known_columns
         if operation.name != "T.decl_buffer" or allocated is None:
             return
-        start, columns = _start(operation), _columns(operation)
+        start, columns = first_column(operation), taken_columns(operation)
         if start is None or columns is None or start + columns <= allocated:
             return
         place = taken.reached.operation.span
@@ -237,40 +221,3 @@ class TmemColumnsInvalid(Rule):
 def _width(buffer: KernelObject) -> int | None:
     shape = shape_of_buffer(buffer)
     return constant_int(shape[1]) if shape is not None and len(shape) == 2 else None
-
-
-def _columns(declared: Operation) -> int | None:
-    """Return the columns that a declared TMEM buffer takes; None where its layout may pack them."""
-    scope, shape = declared.argument(99, "scope"), declared.argument(0, "shape")
-    layout, dtype = declared.argument(99, "layout"), declared.argument(1, "dtype")
-    if scope != Const("tmem") or not isinstance(shape, Sequence) or len(shape.items) != 2:
-        return None
-    if layout is not None and not _is_named_layout(layout):
-        return None
-    rows, width = map(constant_int, shape.items)
-    size = {"float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2}.get(
-        str(dtype.value) if isinstance(dtype, Const) else ""
-    )
-    if rows != _LANES or width is None or size is None:
-        return None
-    return -(-width * size // _COLUMN_BYTES)
-
-
-def _is_named_layout(layout: Expr) -> bool:
-    match layout:
-        case Call(callee=Path(dotted=dotted), arguments=(Const(value="D" | "A"), *_)):
-            return dotted.endswith("tmem_datapath_layout")
-    return False
-
-
-def _start(declared: Operation) -> int | None:
-    """Return the first column of a buffer, counted from the start of the allocation."""
-    address = declared.argument(99, "allocated_addr")
-    match address:
-        case Const():
-            return constant_int(address)
-        case Item() | Variable() | Symbol():
-            return 0
-        case Apply(operator=Operator.ADD, operands=(Item() | Variable(), Const() as offset)):
-            return constant_int(offset)
-    return None

@@ -1,0 +1,263 @@
+"""What tells whoever makes one access that another one is over: the handoff between the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.protocol.worksheet.accesses import Access, Engine
+from tirx_lens.protocol.worksheet.meetings import name_of
+from tirx_lens.rules.facts.bulk import barrier_in, bulk_copy
+from tirx_lens.rules.facts.course import apart
+from tirx_lens.threads.warps import warps_touched
+
+if TYPE_CHECKING:
+    from tirx_lens.model.span import Span
+    from tirx_lens.rules.rule import KernelView
+
+MEETINGS = frozenset({Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER})
+"""Operations behind which all who come are past what each did before."""
+
+_WRAPPED = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
+
+
+class Signal(Enum):
+    """How one side says that it is done; the value is what a cell calls it."""
+
+    BYTES = "its bytes have landed"
+    COMMIT = "the commit arrives"
+    ARRIVAL = "the threads have arrived"
+    MEETING = "both have met"
+    GROUP = "the bulk group has been read"
+    ORDER = "program order"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A handoff between two accesses.
+
+    `name` is the barrier's or the meeting's, empty for program order. `signalled` is where the
+    first side says that it is done, `waited` where the second waits for it. `drained` is where a
+    thread waits for the bulk group of a TMA store before it signals, `fence` the proxy fence
+    between a write of threads and a read of an engine. `later` says that the wait stands behind
+    the second access: it counts from the next turn of the loop on.
+    """
+
+    signal: Signal
+    name: str = ""
+    signalled: Span | None = None
+    waited: Span | None = None
+    drained: Span | None = None
+    fence: Span | None = None
+    later: bool = False
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The indices at which each barrier is signalled and waited for, and where threads meet."""
+
+    arrivals: dict[KernelObject, list[int]] = field(default_factory=dict)
+    waits: dict[KernelObject, list[int]] = field(default_factory=dict)
+    meetings: list[int] = field(default_factory=list)
+
+
+def link(view: KernelView, first: Access, second: Access) -> Link | None:
+    """Return the handoff from one access to another that comes after it; None where none is seen.
+
+    Where several would do, that whose wait stands nearest above the second access. That a handoff
+    is seen says who waits for whom, not that slots and phases are right.
+    """
+    if view.reach is None:
+        return None
+    return _Search(view, first, second).link()
+
+
+class _Search:
+    def __init__(self, view: KernelView, first: Access, second: Access) -> None:
+        assert view.reach is not None
+        self._view = view
+        self._reached = view.reach.reached
+        self._shape = view.reach.shape
+        self._uses = view.once(_uses)
+        self._first, self._second = first, second
+
+    def link(self) -> Link | None:
+        first, second = self._first, self._second
+        if first.engine is Engine.THREADS and self._same_threads():
+            if second.engine is Engine.THREADS:
+                return Link(Signal.ORDER)
+            return Link(Signal.ORDER, fence=self._fence(second.index))
+        drained = None
+        if first.engine is Engine.TMA and first.writes is False:
+            drained = self._after(self._of(Op.BULK_WAIT), first.index)
+            if drained is None:
+                return None
+            if self._same_threads():
+                return Link(Signal.GROUP, waited=self._span(drained), drained=self._span(drained))
+        start = first.index if drained is None else drained
+        best = self._by_barrier(start, threads=drained is not None)
+        met = self._meeting(start) if drained is not None or self._is_threads() else None
+        if met is not None and (best is None or met[0] < best[0]):
+            best = met
+        if best is None:
+            return None
+        found = best[1]
+        where = self._span(drained) if drained is not None else None
+        fence = None
+        if first.engine is Engine.THREADS and second.engine is not Engine.THREADS:
+            fence = self._fence(best[2])
+        return Link(
+            *(found.signal, found.name, found.signalled, found.waited, where, fence, found.later)
+        )
+
+    def _is_threads(self) -> bool:
+        return self._first.engine in (Engine.THREADS, Engine.OPEN)
+
+    def _same_threads(self) -> bool:
+        """Tell whether whoever makes the second access has made the first, for all of its warps."""
+        one, other = self._first.reached.participants, self._second.reached.participants
+        return not other.possible & ~one.possible and one.pick is other.pick
+
+    def _by_barrier(self, start: int, *, threads: bool) -> tuple[int, Link, int] | None:
+        """Return the nearest barrier: how far its wait is, the link, and where it is signalled."""
+        best: tuple[int, Link, int] | None = None
+        for barrier, signal, candidates in self._signals(start, threads=threads):
+            signalled = self._nearest_after(candidates, start)
+            waited = self._before(self._uses.waits.get(barrier, []), self._second.index)
+            if signalled is None or waited is None:
+                continue
+            index, later = waited
+            distance = self._distance(index, later=later)
+            made = Link(
+                signal,
+                barrier.name,
+                self._span(signalled),
+                self._span(index),
+                later=later,
+            )
+            if best is None or distance < best[0]:
+                best = (distance, made, signalled)
+        return best
+
+    def _signals(
+        self, start: int, *, threads: bool
+    ) -> list[tuple[KernelObject, Signal, list[int]]]:
+        """Return the barriers on which the first side signals, and where it does."""
+        first, arrivals = self._first, self._uses.arrivals
+        if not threads and first.engine is Engine.TMA:
+            copy = bulk_copy(first.reached.operation)
+            barrier = copy.barrier if copy is not None else None
+            return [(barrier, Signal.BYTES, [start])] if barrier is not None else []
+        commits = not threads and first.engine is Engine.TENSOR_CORE
+        wanted = Signal.COMMIT if commits else Signal.ARRIVAL
+        return [
+            (barrier, wanted, [index for index in places if self._meets(index, first)])
+            for barrier, places in arrivals.items()
+            if (barrier.kind is ObjectKind.TCGEN05_BARRIER) is commits
+        ]
+
+    def _meeting(self, start: int) -> tuple[int, Link, int] | None:
+        """Return the meeting of both sides behind the first access and above the second."""
+        both = [
+            index
+            for index in self._uses.meetings
+            if self._meets(index, self._first) and self._meets(index, self._second)
+        ]
+        second = self._second.index
+        straight = [index for index in both if start < index < second]
+        if start < second and straight:
+            return self._met(straight[-1], later=False)
+        shared = self._shared_loops(start, second)
+        if not shared:
+            return None
+        inside = [i for i in both if self._is_in(i, shared) and not start > i > second]
+        behind = [index for index in inside if index > start]
+        above = [index for index in inside if index < second]
+        if above:
+            return self._met(above[-1], later=False)
+        return self._met(behind[0], later=True) if behind else None
+
+    def _met(self, index: int, *, later: bool) -> tuple[int, Link, int]:
+        place = self._span(index)
+        name = name_of(self._view, self._reached[index])
+        found = Link(Signal.MEETING, name, place, place, later=later)
+        return self._distance(index, later=later), found, index
+
+    def _distance(self, index: int, *, later: bool) -> int:
+        second = self._second.index
+        return len(self._reached) + index - second if later else second - index
+
+    def _before(self, places: list[int], index: int) -> tuple[int, bool] | None:
+        """Return the nearest wait of the second side above it, else behind it in a loop."""
+        mine = [place for place in places if self._meets(place, self._second)]
+        here = self._reached[index]
+        above = [p for p in mine if p < index and not apart(self._reached[p], here)]
+        if above:
+            return above[-1], False
+        behind = [p for p in mine if p > index and self._shared_loops(p, index)]
+        return (behind[0], True) if behind else None
+
+    def _nearest_after(self, places: list[int], start: int) -> int | None:
+        if start in places:
+            return start
+        return self._after(places, start)
+
+    def _after(self, places: list[int], start: int) -> int | None:
+        """Return the nearest place of the first side behind an index, else above it in a loop."""
+        here = self._reached[start]
+        mine = [p for p in places if self._meets(p, self._first)]
+        behind = [p for p in mine if p > start and not apart(self._reached[p], here)]
+        if behind:
+            return behind[0]
+        above = [p for p in mine if p < start and self._shared_loops(p, start)]
+        return above[-1] if above else None
+
+    def _fence(self, until: int) -> Span | None:
+        """Return the proxy fence of the first side between it and an index, going round a loop."""
+        start, fences = self._first.index, self._of(Op.FENCE_PROXY_ASYNC)
+        mine = [f for f in fences if self._meets(f, self._first)]
+        wanted = (start, until) if start < until else None
+        for index in mine:
+            if wanted is not None and wanted[0] < index < wanted[1]:
+                return self._span(index)
+            if wanted is None and index > start and self._shared_loops(index, start):
+                return self._span(index)
+        return None
+
+    def _of(self, op: Op) -> list[int]:
+        return [index for index, one in enumerate(self._reached) if one.operation.op is op]
+
+    def _meets(self, index: int, access: Access) -> bool:
+        """Tell whether warps that make an access get to a place, too."""
+        one = warps_touched(self._reached[index].participants.possible, self._shape)
+        return bool(one & warps_touched(access.reached.participants.possible, self._shape))
+
+    def _shared_loops(self, one: int, other: int) -> set[int]:
+        mine = {id(loop) for loop in self._reached[one].loops}
+        return mine & {id(loop) for loop in self._reached[other].loops}
+
+    def _is_in(self, index: int, loops: set[int]) -> bool:
+        return any(id(loop) in loops for loop in self._reached[index].loops)
+
+    def _span(self, index: int) -> Span:
+        return self._reached[index].operation.span
+
+
+def _uses(view: KernelView) -> _Uses:
+    found = _Uses()
+    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
+        operation = reached.operation
+        if not reached.participants.possible:
+            continue
+        if operation.op in MEETINGS:
+            found.meetings.append(index)
+        if operation.op in _WRAPPED:
+            given = operation.arguments[0] if operation.arguments else None
+            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
+            if barrier is not None and barrier.kind in BARRIERS:
+                waits = operation.op is Op.BARRIER_WAIT
+                (found.waits if waits else found.arrivals).setdefault(barrier, []).append(index)
+    return found

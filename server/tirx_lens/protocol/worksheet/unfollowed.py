@@ -1,0 +1,84 @@
+"""Places of a kernel that the model does not follow, so that the worksheet can say so."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from tirx_lens.model.imported import is_elsewhere
+from tirx_lens.model.kernel import Op
+from tirx_lens.model.span import Span
+from tirx_lens.protocol.worksheet.cells import Said, in_order
+
+if TYPE_CHECKING:
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.rule import KernelView
+
+_MOST = 24  # places that one cell names; a longer list tells nobody more
+
+
+def stray_uses(view: KernelView, buffer: KernelObject) -> tuple[Span, ...]:
+    """Return where an element of a buffer is named outside every operation: a load, a store.
+
+    Found by the name in the kernel's own text, for a reader to look at; nothing is concluded.
+    """
+    if is_elsewhere(buffer.span) or not buffer.name.isidentifier():
+        return ()
+    kernel, source = view.kernel.span, view.source
+    text = source.data[kernel.start : kernel.end]
+    found: list[Span] = []
+    for match in re.finditer(rb"(?<![\w.])%s\[" % re.escape(buffer.name.encode()), text):
+        place = Span(kernel.start + match.start(), kernel.start + match.end())
+        if b"#" in source.data[: place.start].rpartition(b"\n")[2]:
+            continue  # a comment
+        if not view.once(_operations).covers(place):
+            found.append(place)
+    return tuple(found[:_MOST])
+
+
+def undecided(view: KernelView) -> tuple[Said, ...]:
+    """Return what of a kernel could not be understood, each reason once with its places."""
+    found: dict[str, list[Span]] = {}
+    for problem in view.kernel.problems:
+        found.setdefault(problem.reason, []).append(problem.span)
+    if view.reach is None:
+        found.setdefault(
+            "how many threads the kernel has is not known from its scope ids, so nothing can be "
+            "said of who executes what",
+            [view.kernel.name_span],
+        )
+    for reached in view.reach.reached if view.reach is not None else ():
+        operation = reached.operation
+        if operation.op is Op.OPAQUE:
+            reason = f"the body of `{operation.name}` is not known: it may wait, signal or access"
+            found.setdefault(reason, []).append(operation.span)
+    if view.reach is not None and not view.reach.shape.cluster_known:
+        found.setdefault(
+            "how many CTAs a cluster has is not known: one CTA stands for all of them", []
+        )
+    return tuple(Said(reason, in_order(places)[:_MOST]) for reason, places in found.items())
+
+
+class _Covered:
+    """The ranges of all operations, for asking whether a place is in one of them."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for span in sorted(spans):
+            if self._ends and span.start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], span.end)
+            else:
+                self._starts.append(span.start)
+                self._ends.append(span.end)
+
+    def covers(self, place: Span) -> bool:
+        """Tell whether a place is in an operation."""
+        index = bisect_right(self._starts, place.start) - 1
+        return index >= 0 and place.end <= self._ends[index]
+
+
+def _operations(view: KernelView) -> _Covered:
+    reached = view.reach.reached if view.reach is not None else ()
+    return _Covered([one.operation.span for one in reached])
