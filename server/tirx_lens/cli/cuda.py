@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.naming import split_builder
 from tirx_lens.compile.builders import Builder, find_builder, find_builders
 from tirx_lens.compile.cache import ResultCache
 from tirx_lens.compile.cache_folder import CacheFolder, default_folder
@@ -124,7 +125,7 @@ async def _build(requests: tuple[BuildRequest, ...], interpreter: str) -> tuple[
 
 
 def _requests(arguments: argparse.Namespace) -> tuple[BuildRequest, ...]:
-    path, name = _split(arguments.file)
+    path, name = split_builder(arguments.file)
     try:
         with tokenize.open(path) as file:
             text = file.read()
@@ -169,14 +170,6 @@ def _given_by_project(arguments: argparse.Namespace, path: Path) -> Given:
     given = configured.options(path).given
     configured.refuse_problems()
     return given
-
-
-def _split(argument: str) -> tuple[Path, str | None]:
-    """Split FILE:BUILDER; a colon may be part of a file's name."""
-    path, colon, name = argument.rpartition(":")
-    if not colon or Path(argument).is_file() or not name.replace(".", "").isidentifier():
-        return Path(argument), None
-    return Path(path), name
 
 
 def _choose(path: Path, text: str, name: str | None) -> tuple[Builder | str, ...]:

@@ -42,17 +42,22 @@ class Given:
     """What is given for one text from outside it.
 
     `arguments` count for parameters that no comment above their builder names, and before calls in
-    the text. `tvm_version` is None where the text's own spelling is to tell.
+    the text. `insisted` count before all of these: the user names them for this once.
+    `tvm_version` is None where the text's own spelling is to tell.
     """
 
     arguments: tuple[BuilderArguments, ...] = ()
     tvm_version: TvmVersion | None = None
+    insisted: tuple[BuilderArguments, ...] = ()
 
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values given for the parameters of a builder."""
-        return {
-            name: value
-            for one in self.arguments
-            if one.builder == builder
-            for name, value in one.values
-        }
+        return _of(builder, self.arguments)
+
+    def insisted_for(self, builder: str) -> Mapping[str, Argument]:
+        """Return the values that the user insists on for the parameters of a builder."""
+        return _of(builder, self.insisted)
+
+
+def _of(builder: str, given: tuple[BuilderArguments, ...]) -> Mapping[str, Argument]:
+    return {name: value for one in given if one.builder == builder for name, value in one.values}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.protocol.worksheet.cells import By, Said, Who
     from tirx_lens.protocol.worksheet.handoff import Arming, BarrierRow, SignalSide, WaitSide
     from tirx_lens.protocol.worksheet.lifetime import Held, LifeRow, Party, Turn
+    from tirx_lens.protocol.worksheet.meetings import MeetingRow
     from tirx_lens.protocol.worksheet.sheet import KernelSheet
     from tirx_lens.protocol.worksheet.skeleton import StepRow
     from tirx_lens.protocol.worksheet.storage import StorageRow, Use
@@ -120,9 +121,9 @@ class _Writer:
             read += f"<br>also named {self._at(row.stray)}: element accesses are not followed"
         columns = row.memory is Memory.TENSOR
         unit = " columns" if columns else " bytes"
-        start = (
-            "?" if row.offset is None else f"column {row.offset}" if columns else f"{row.offset:,}"
-        )
+        start = "?"
+        if row.offset is not None:
+            start = f"column {row.offset}" if columns else f"{row.offset:,}"
         size = f"{row.size:,}{unit}" if row.size is not None else "?"
         align = f"{row.alignment:,}" if row.alignment is not None else _NONE
         return f"{row.memory.value} {name}", start, size, align, row.shape, written, read
@@ -131,22 +132,14 @@ class _Writer:
         rows = [self._barrier(row) for row in sheet.barriers]
         head = ("barrier", "slots", "a phase ends after", "signalled by", "waited for by", "pair")
         yield from _section("Handoff", head, rows)
-        met = [
-            (
-                row.name,
-                str(row.expected)
-                if row.expected is not None
-                else "all"
-                if _is_wide(row.name)
-                else "?",
-                "<br>".join(map(self._who, row.comers)),
-                self._at(row.places),
-                _text(row.undecided or ""),
-            )
-            for row in sheet.meetings
-        ]
-        head = ("meeting", "threads expected", "who comes", "lines", "not decided")
-        yield from _table(head, met)
+        met = [self._meeting(row) for row in sheet.meetings]
+        yield from _table(("meeting", "expects", "who comes", "lines", "not decided"), met)
+
+    def _meeting(self, row: MeetingRow) -> tuple[str, ...]:
+        expected = f"{row.expected} threads" if row.expected is not None else "?"
+        comers = "<br>".join(map(self._who, row.comers))
+        all_of_them = "every thread" if _is_wide(row.name) else expected
+        return row.name, all_of_them, comers, self._at(row.places), _text(row.undecided or "")
 
     def _barrier(self, row: BarrierRow) -> tuple[str, ...]:
         count = f"{row.count:,}" if row.count is not None else "?"
@@ -156,6 +149,9 @@ class _Writer:
         if row.delivered:
             brought = " + ".join(f"`{one.written}` {_bytes(one)}" for one in row.delivered)
             ends.append(f"TMA brings {brought} {self._at(one.place for one in row.delivered)}")
+        if row.sums is not None and row.sums != (0, 0):
+            expected, come = row.sums
+            ends.append(f"in all known turns: {expected:,} bytes expected, {come:,} brought")
         name = f"`{_plain(row.name)}` {self._at((row.place,))}<br>{row.kind}"
         pair = _NONE
         if row.pair is not None:
@@ -182,7 +178,7 @@ class _Writer:
     def _who(self, who: Who) -> str:
         """Write threads as their row of the Roles table, where they have one."""
         number, jobs = self._roles_by_who.get(who), self._jobs.get(who, ())
-        if number is None:
+        if number is None or who.text.startswith("the whole "):
             return who.text
         return f"role {number} ({jobs[0].value if jobs else who.text.partition(' (')[0]})"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, buffers_in, memory_of, region_of
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.protocol.worksheet.cells import values_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.copies import leaves_dispatch_open
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
-    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
 
@@ -26,6 +28,8 @@ KEPT = (Memory.SHARED, Memory.TENSOR)
 
 _DISPATCH = 2  # where a copy takes `dispatch` without its keyword
 _POINTERS = ("ptr_to", "access_ptr", "T.address_of", "T.decl_buffer", "T.alloc_shared")
+_DECLARING = ("T.alloc_shared", "T.alloc_buffer", "T.decl_buffer", "T.shared_scalar")
+_BOUND = re.compile(r"(\w+)\s*(?::[^=]*)?=\s*$")
 _READS = ("T.ptx.ldmatrix", "T.ptx.ld.", "T.cuda.ldg")
 _WRITES = ("T.ptx.stmatrix", "T.ptx.st.", "T.ptx.cp.async.ca", "T.ptx.cp.async.cg")
 _WORDS = (Op.MBARRIER_INIT, Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
@@ -78,12 +82,38 @@ def accesses_of(view: KernelView, buffer: KernelObject) -> tuple[Access, ...]:
 
 
 def storage_of(view: KernelView) -> tuple[KernelObject, ...]:
-    """Return the buffers in SMEM and TMEM that operations make or name, in program order."""
+    """Return the buffers in SMEM and TMEM that are made in a kernel, in program order."""
+    return view.once(_storage_of)
+
+
+def declared_buffer(view: KernelView, operation: Operation) -> KernelObject | None:
+    """Return the buffer in SMEM or TMEM that a call of TVM's declares: `T.alloc_shared`."""
+    if not operation.name.startswith(_DECLARING):
+        return None
+    known = view.once(_named).get(operation.span)
+    if known is not None:
+        return known
+    # Nothing names it but loads and stores of its elements: the model has no object for it.
+    bound = _BOUND.search(view.source.line_before(operation.span.start))
+    made = KernelObject(
+        -1 - operation.span.start,
+        ObjectKind.BUFFER,
+        bound[1] if bound is not None else "buffer",
+        operation.span,
+        "T.alloc_shared" if operation.name == "T.shared_scalar" else operation.name,
+        operation.arguments,
+        operation.keywords,
+    )
+    return made if memory_of(made) in KEPT else None
+
+
+def _storage_of(view: KernelView) -> tuple[KernelObject, ...]:
     found: dict[KernelObject, None] = {}
     for reached in view.reach.reached if view.reach is not None else ():
         operation = reached.operation
-        if operation.created is not None and memory_of(operation.created) in KEPT:
-            found.setdefault(operation.created)
+        made = operation.created or declared_buffer(view, operation)
+        if made is not None and memory_of(made) in KEPT:
+            found.setdefault(made)
         for value in values_of(operation):
             for buffer in buffers_in(value):
                 if memory_of(buffer) in KEPT:
@@ -91,11 +121,22 @@ def storage_of(view: KernelView) -> tuple[KernelObject, ...]:
     return tuple(found)
 
 
-def _by_buffer(view: KernelView) -> dict[KernelObject, tuple[Access, ...]]:
-    found: dict[KernelObject, tuple[Access, ...]] = {}
-    for access in accesses(view):
-        found[access.buffer] = (*found.get(access.buffer, ()), access)
+def _named(view: KernelView) -> dict[Span, KernelObject]:
+    """Return the buffers in SMEM and TMEM that operations name, by where each is made."""
+    found: dict[Span, KernelObject] = {}
+    for reached in view.reach.reached if view.reach is not None else ():
+        for value in values_of(reached.operation):
+            for buffer in buffers_in(value):
+                if memory_of(buffer) in KEPT:
+                    found.setdefault(buffer.span, buffer)
     return found
+
+
+def _by_buffer(view: KernelView) -> dict[KernelObject, tuple[Access, ...]]:
+    found: dict[KernelObject, list[Access]] = {}
+    for access in accesses(view):
+        found.setdefault(access.buffer, []).append(access)
+    return {buffer: tuple(these) for buffer, these in found.items()}
 
 
 def _accesses(view: KernelView) -> tuple[Access, ...]:

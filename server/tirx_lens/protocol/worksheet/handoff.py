@@ -17,6 +17,7 @@ from tirx_lens.rules.facts.barriers import arrivals_of
 from tirx_lens.rules.facts.bulk import bulk_copy, expected_bytes
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.phases import STATE_STORED
+from tirx_lens.rules.facts.transactions import ledgers
 from tirx_lens.threads.issuers import issuers
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.worksheet.raw_words import RawWord
     from tirx_lens.rules.facts.handoffs import Handoff
-    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.rule import KernelView
 
     Signal: TypeAlias = tuple[Who, "How", tuple[str, ...], Span]
@@ -82,7 +82,9 @@ class BarrierRow:
 
     `count` is what it is initialised with: the arrivals that end a phase. `armed` are the bytes
     that a phase waits for besides, `delivered` the bytes that the TMA loads bring, by place; both
-    are those of one execution. `undecided` says what could not be followed.
+    are those of one thread that comes once. `sums` are the bytes expected and brought, by all
+    threads of the cluster in all turns of loops of known length; None where it cannot be told.
+    `undecided` says what could not be followed.
     """
 
     name: str
@@ -93,6 +95,7 @@ class BarrierRow:
     inits: tuple[Span, ...]
     armed: tuple[Arming, ...]
     delivered: tuple[Arming, ...]
+    sums: tuple[int, int] | None
     signals: tuple[SignalSide, ...]
     waits: tuple[WaitSide, ...]
     pair: Pairing | None = None
@@ -122,6 +125,7 @@ def _of_words(view: KernelView, word: RawWord) -> BarrierRow:
         in_order(operation.span for operation in word.inits),
         tuple(armed),
         (),
+        None,
         _grouped(
             *((_threads(view, o), _how(o), (), o.span) for o in word.arrivals),
             *((_threads(view, o), How.BYTES, (), o.span) for o in word.loads),
@@ -146,7 +150,8 @@ def _row(view: KernelView, handoff: Handoff, pair: Pairing | None) -> BarrierRow
         *(barrier.name, barrier.kind.value, barrier.span, handoff.depth, count),
         _inits(handoff),
         tuple(_armed(view, handoff)),
-        tuple(_delivered(view, handoff)),
+        tuple(_delivered(handoff)),
+        _sums(view, handoff),
         _signals(view, handoff),
         _waits(view, handoff),
         pair,
@@ -176,8 +181,15 @@ def _armed(view: KernelView, handoff: Handoff) -> list[Arming]:
     return found
 
 
-def _delivered(view: KernelView, handoff: Handoff) -> list[Arming]:
-    del view
+def _sums(view: KernelView, handoff: Handoff) -> tuple[int, int] | None:
+    found = ledgers(handoff, view.reach) if view.reach is not None else None
+    if not found:
+        return None
+    armed = sum(site.total for ledger in found for site in ledger.armed)
+    return armed, armed - sum(ledger.missing for ledger in found)
+
+
+def _delivered(handoff: Handoff) -> list[Arming]:
     found = []
     for place in handoff.copies:
         bulk = bulk_copy(place.operation)

@@ -85,7 +85,7 @@ def _is_storage(reached: Reached) -> bool:
     made = operation.created
     return (
         operation.op in _POOL
-        or operation.name == "T.alloc_shared"
+        or operation.name in ("T.alloc_shared", "T.shared_scalar")
         or (operation.op is Op.CONSTRUCT and made is not None and made.kind in _MADE)
     )
 

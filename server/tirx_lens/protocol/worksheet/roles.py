@@ -69,13 +69,16 @@ class RoleRow:
 
 @dataclass(slots=True)
 class _Group:
-    """The operations of one set of threads, with their ways to them."""
+    """The operations of one set of threads.
+
+    `ways` are the branches around them that keep other threads out, each with the side taken.
+    """
 
     participants: Participants
     members: list[Reached] = field(default_factory=list)
     deeds: dict[Deed, list[Span]] = field(default_factory=dict)
     guards: dict[tuple[str, ...], None] = field(default_factory=dict)
-    ways: set[Way] = field(default_factory=set)
+    ways: set[tuple[tuple[int, bool], ...]] = field(default_factory=set)
 
     @property
     def threads(self) -> int:

@@ -24,7 +24,8 @@ class KernelSheet:
     """What is known of one kernel.
 
     `builder` is the function around it. `threads` are those of a CTA and `ctas` the CTAs of a
-    cluster, None where the text does not say. `undecided` are reasons why something is left open.
+    cluster, None where the text does not say. `is_whole` is false where statements of it could not
+    be read: its tables are then empty. `undecided` are reasons why something is left open.
     `unfollowed` says why a run of the kernel could not be followed, None where it was, or where
     none was tried; `runs` are the instances that were run to their end.
     """
@@ -34,6 +35,7 @@ class KernelSheet:
     place: Span
     threads: int | None
     ctas: int | None
+    is_whole: bool
     roles: tuple[RoleRow, ...] = ()
     storage: Storage = field(default_factory=Storage)
     barriers: tuple[BarrierRow, ...] = ()
@@ -55,13 +57,13 @@ def kernel_sheet(view: KernelView) -> KernelSheet:
     threads = shape.threads if shape is not None else None
     ctas = shape.ctas if shape is not None and shape.cluster_known else None
     empty = KernelSheet(
-        *(kernel.name, kernel.builder, kernel.name_span, threads, ctas),
+        *(kernel.name, kernel.builder, kernel.name_span, threads, ctas, kernel.is_whole),
         undecided=undecided(view),
     )
     if not kernel.is_whole:
         return empty
     return KernelSheet(
-        *(kernel.name, kernel.builder, kernel.name_span, threads, ctas),
+        *(kernel.name, kernel.builder, kernel.name_span, threads, ctas, kernel.is_whole),
         roles(view),
         storage(view),
         barriers(view),

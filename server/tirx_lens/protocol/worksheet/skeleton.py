@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.protocol.worksheet import deviations
+from tirx_lens.protocol.worksheet.accesses import declared_buffer
 from tirx_lens.protocol.worksheet.cells import Said, in_order, names, who, written
 from tirx_lens.protocol.worksheet.landmarks import Landmarks, landmarks
 from tirx_lens.protocol.worksheet.meetings import name_of
@@ -60,7 +61,7 @@ def skeleton(view: KernelView) -> tuple[StepRow, ...]:
     rows = (
         StepRow(Step.IDS, _ids(view), (), None if view.kernel.scope_ids else "none declared"),
         StepRow(
-            *(Step.STORAGE, _storage(marks), together(deviations.of_storage(marks))),
+            *(Step.STORAGE, _storage(marks, view), together(deviations.of_storage(marks))),
             None if marks.storage else "no SMEM pool",
         ),
         StepRow(
@@ -112,15 +113,16 @@ def _in_order(rows: tuple[StepRow, ...]) -> Iterator[StepRow]:
 
 def _ids(view: KernelView) -> tuple[Said, ...]:
     places = in_order(scope_id.span for scope_id in view.kernel.scope_ids)
-    return tuple(Said(written(place, view), (place,)) for place in places)
+    return tuple(Said(f"`{written(place, view)}`", (place,)) for place in places)
 
 
-def _storage(marks: Landmarks) -> tuple[Said, ...]:
+def _storage(marks: Landmarks, view: KernelView) -> tuple[Said, ...]:
     made, other = [], []
     for index in marks.storage:
         operation = marks.reached[index].operation
-        if operation.created is not None:
-            made.append((operation.created.name, operation.span))
+        made_here = operation.created or declared_buffer(view, operation)
+        if made_here is not None:
+            made.append((made_here.name, operation.span))
         else:
             other.append(Said(f"`{operation.name}`", (operation.span,)))
     found = [Said(names(name for name, _ in made), in_order(s for _, s in made))] if made else []
@@ -167,8 +169,13 @@ def _working(marks: Landmarks) -> list[Reached]:
 
 def _outermost(reached: Reached) -> tuple[Span, bool] | None:
     """Return the outermost branch around an operation that keeps threads out, and its side."""
-    for guard in reached.guards:
-        if guard.selective and isinstance(guard.branch, Branch):
+    guards = [g for g in reached.guards if isinstance(g.branch, Branch)]
+    for number, guard in enumerate(guards, 1):
+        inner = guards[number] if number < len(guards) else None
+        assert isinstance(guard.branch, Branch)
+        others = guard.branch.orelse.statements
+        is_elif = inner is not None and not guard.taken and others == (inner.branch,)
+        if guard.selective and not (is_elif and inner is not None and inner.selective):
             return guard.span, guard.taken
     return None
 

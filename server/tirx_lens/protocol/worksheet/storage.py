@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.buffers import Memory, memory_of, shape_of_buffer
+from tirx_lens.model.buffers import Memory, Region, memory_of, shape_of_buffer
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.protocol.worksheet.accesses import (
@@ -143,6 +143,8 @@ def _other(buffer: KernelObject, view: KernelView) -> StorageRow:
         declared = _declaration(buffer, view)
         start = first_column(declared) if declared is not None else None
         columns = taken_columns(declared) if declared is not None else None
+    else:
+        columns = Region(buffer).bytes()
     return StorageRow(
         *(buffer.name, memory, buffer.span, _shape(buffer), start, columns, None),
         uses=uses,
@@ -171,10 +173,13 @@ def _words_without_place(
 
 
 def _declaration(buffer: KernelObject, view: KernelView) -> Operation | None:
-    for reached in view.reach.reached if view.reach is not None else ():
-        if reached.operation.span == buffer.span and reached.operation.name == "T.decl_buffer":
-            return reached.operation
-    return None
+    return view.once(_declarations).get(buffer.span)
+
+
+def _declarations(view: KernelView) -> dict[Span, Operation]:
+    reached = view.reach.reached if view.reach is not None else ()
+    operations = (one.operation for one in reached)
+    return {one.span: one for one in operations if one.name == "T.decl_buffer"}
 
 
 def _shape(buffer: KernelObject) -> str:
