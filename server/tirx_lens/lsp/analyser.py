@@ -26,7 +26,7 @@ class LazyAnalyser:
 
     def __init__(self, server: LensServer, uri: str) -> None:
         self._server = server
-        self._path = to_fs_path(uri) if uri.startswith("file:") else None
+        self._uri = uri
         self._analyser: Analyser | None = None
 
     def __call__(self, source: SourceText, selection: Selection, given: Given) -> Analysis:
@@ -34,23 +34,24 @@ class LazyAnalyser:
         if self._analyser is None:
             from tirx_lens.incremental import Analyser
 
-            self._analyser = Analyser(self._library())
+            self._analyser = Analyser(library_of(self._server, self._uri))
         return self._analyser.analyse(source, selection, given)
 
-    def _library(self) -> Library | None:
-        """Return the modules that the document can import; None when it is no file."""
-        from tirx_lens.syntax.read import open_library
-        from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
-        if self._path is None:
-            return None
-        entry = absolute(Path(self._path))
-        uris = (folder.uri for folder in self._server.workspace.folders.values())
-        folders = [Path(path) for uri in uris if (path := to_fs_path(uri))]
-        return open_library(
-            WorkspaceModules(entry, SourceCache(), folders, self._open_text), str(entry)
-        )
+def library_of(server: LensServer, uri: str) -> Library | None:
+    """Return the modules that a document can import; None when it is no file."""
+    from tirx_lens.syntax.read import open_library
+    from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
-    def _open_text(self, path: Path) -> SourceText | None:
-        document = self._server.documents.get(uri_of(str(path)))
+    path = to_fs_path(uri) if uri.startswith("file:") else None
+    if path is None:
+        return None
+
+    def open_text(module: Path) -> SourceText | None:
+        document = server.documents.get(uri_of(str(module)))
         return document.source if document is not None else None
+
+    entry = absolute(Path(path))
+    uris = (folder.uri for folder in server.workspace.folders.values())
+    folders = [Path(path) for uri in uris if (path := to_fs_path(uri))]
+    return open_library(WorkspaceModules(entry, SourceCache(), folders, open_text), str(entry))

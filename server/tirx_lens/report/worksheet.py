@@ -320,12 +320,17 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    return f"`{_text(text)}`"
+    return f"`{_plain(text)}`"
 
 
 def _plain(text: str) -> str:
-    return _text(text).replace("`", "'")
+    return shown_text(text).replace("`", "'")
 
 
 def _text(text: str) -> str:
-    return shown_text(text)
+    """Return words as Markdown: what they quote in code spans stays as it is."""
+    parts = shown_text(text).split("`")
+    return "`".join(
+        part if number % 2 else part.replace("&", "&amp;").replace("<", "&lt;")
+        for number, part in enumerate(parts)
+    )

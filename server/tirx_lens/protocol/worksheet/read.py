@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.protocol.worksheet.sheet import KernelSheet, kernel_sheet
+from tirx_lens.protocol.worksheet.sheet import KernelSheet, broken_sheet, kernel_sheet
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from tirx_lens.model.given import Given
+    from tirx_lens.model.given import Given, TvmVersion
+    from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.syntax.library import Library
 
@@ -38,14 +39,23 @@ def worksheet(
 ) -> Worksheet:
     """Fill in the worksheets of the kernels of a text, or of those of one builder.
 
-    `builder` is the name of the function around a kernel, or that of a kernel at module level.
+    Never raises for any text. `builder` is the name of the function around a kernel, or that of a
+    kernel at module level.
     """
     read = read_kernels(source, given, library)
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
     sheets = tuple(
-        kernel_sheet(KernelView(joined, kernel, reach(kernel, compute), version))
+        _sheet(joined, kernel, version)
         for kernel in read.kernels
         if builder is None or builder == (kernel.builder or kernel.name)
     )
     return Worksheet(joined, sheets, read.has_errors)
+
+
+def _sheet(source: SourceText, kernel: Kernel, version: TvmVersion | None) -> KernelSheet:
+    """Fill in one worksheet; a part of ours that breaks costs this kernel's, and says so."""
+    try:
+        return kernel_sheet(KernelView(source, kernel, reach(kernel, compute), version))
+    except Exception as error:
+        return broken_sheet(kernel, f"{type(error).__name__}: {error}")

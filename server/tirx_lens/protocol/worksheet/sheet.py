@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tirx_lens.protocol.worksheet.cells import Said
 from tirx_lens.protocol.worksheet.handoff import BarrierRow, barriers
 from tirx_lens.protocol.worksheet.lifetime import Lifetimes, lifetimes
 from tirx_lens.protocol.worksheet.meetings import MeetingRow, meetings
@@ -14,8 +15,8 @@ from tirx_lens.protocol.worksheet.storage import Storage, storage
 from tirx_lens.protocol.worksheet.unfollowed import undecided
 
 if TYPE_CHECKING:
+    from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.span import Span
-    from tirx_lens.protocol.worksheet.cells import Said
     from tirx_lens.rules.rule import KernelView
 
 
@@ -45,6 +46,14 @@ class KernelSheet:
     undecided: tuple[Said, ...] = ()
     unfollowed: str | None = None
     runs: tuple[str, ...] = ()
+
+
+def broken_sheet(kernel: Kernel, reason: str) -> KernelSheet:
+    """Return the worksheet of a kernel on which a part of TIRx Lens itself broke."""
+    said = Said(f"the worksheet could not be filled in, which is a bug of TIRx Lens: {reason}")
+    return KernelSheet(
+        *(kernel.name, kernel.builder, kernel.name_span, None, None, False), undecided=(said,)
+    )
 
 
 def kernel_sheet(view: KernelView) -> KernelSheet:

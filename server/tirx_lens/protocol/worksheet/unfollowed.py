@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.rule import KernelView
 
+_ELEMENT = re.compile(rb"(?<![\w.])([^\W\d]\w*)\[")
 _MOST = 24  # places that one cell names; a longer list tells nobody more
 
 
@@ -25,16 +26,19 @@ def stray_uses(view: KernelView, buffer: KernelObject) -> tuple[Span, ...]:
     """
     if is_elsewhere(buffer.span) or not buffer.name.isidentifier():
         return ()
+    return tuple(view.once(_strays).get(buffer.name, ())[:_MOST])
+
+
+def _strays(view: KernelView) -> dict[str, list[Span]]:
+    """Return where an element of something is named outside every operation, by its name."""
     kernel, source = view.kernel.span, view.source
-    text = source.data[kernel.start : kernel.end]
-    found: list[Span] = []
-    for match in re.finditer(rb"(?<![\w.])%s\[" % re.escape(buffer.name.encode()), text):
+    covered = _Covered([one.operation.span for one in (view.reach.reached if view.reach else ())])
+    found: dict[str, list[Span]] = {}
+    for match in _ELEMENT.finditer(source.data[kernel.start : kernel.end]):
         place = Span(kernel.start + match.start(), kernel.start + match.end())
-        if b"#" in source.data[: place.start].rpartition(b"\n")[2]:
-            continue  # a comment
-        if not view.once(_operations).covers(place):
-            found.append(place)
-    return tuple(found[:_MOST])
+        if not covered.covers(place) and "#" not in source.line_before(place.start):
+            found.setdefault(match[1].decode("utf-8", errors="replace"), []).append(place)
+    return found
 
 
 def undecided(view: KernelView) -> tuple[Said, ...]:
@@ -77,8 +81,3 @@ class _Covered:
         """Tell whether a place is in an operation."""
         index = bisect_right(self._starts, place.start) - 1
         return index >= 0 and place.end <= self._ends[index]
-
-
-def _operations(view: KernelView) -> _Covered:
-    reached = view.reach.reached if view.reach is not None else ()
-    return _Covered([one.operation.span for one in reached])
