@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _NONE = "—"
 _PHASES = {
-    0: "first wait asks for phase 0: blocks until the first phase ends",
-    1: "first wait asks for phase 1: passes, as no phase has ended",
+    0: "starts at phase 0: blocks",
+    1: "starts at phase 1: passes",
     None: "first phase not known",
 }
 
@@ -77,7 +77,7 @@ class _Writer:
         rows = [
             (
                 str(number),
-                row.who.text + (f", some of {row.within + 1}" if row.within is not None else ""),
+                row.who.text + (f", some of {row.within + 1}" if row.within else ""),
                 " and ".join(_code(guard) for guard in row.guards) or "none",
                 ", ".join(job.value for job in row.jobs) or _NONE,
                 self._said(row.does),
@@ -105,7 +105,9 @@ class _Writer:
         for tmem in storage.tmem:
             columns = f"{tmem.columns} of {TMEM_COLUMNS}" if tmem.columns else "? (not known)"
             verb = "Takes" if tmem.takes else "Gives back"
-            yield from (f"{verb} {columns} TMEM columns: {self._by(tmem.by)}.", "")
+            through = f" through `{tmem.pool}`" if tmem.pool is not None else ""
+            said = f"{verb} {columns} TMEM columns{through}: {self._by(tmem.by)}."
+            yield from (said, "")
 
     def _stored(self, row: StorageRow) -> tuple[str, ...]:
         name = f"`{row.name}` {self._at((row.place,))}"
@@ -137,7 +139,10 @@ class _Writer:
 
     def _meeting(self, row: MeetingRow) -> tuple[str, ...]:
         expected = f"{row.expected} threads" if row.expected is not None else "?"
-        comers = "<br>".join(map(self._who, row.comers))
+        comers = "<br>".join(
+            self._who(one) + (", only arriving" if one in row.arriving else "")
+            for one in row.comers
+        )
         all_of_them = "every thread" if _is_wide(row.name) else expected
         return row.name, all_of_them, comers, self._at(row.places), _text(row.undecided or "")
 
@@ -145,13 +150,16 @@ class _Writer:
         count = f"{row.count:,}" if row.count is not None else "?"
         arrivals = f"{count} arrival{'s' if row.count != 1 else ''}"
         ends = [f"{arrivals} {self._at(row.inits)}".rstrip()]
-        ends += [f"and {_bytes(arm)} {self._at((arm.place,))}" for arm in row.armed]
-        if row.delivered:
-            brought = " + ".join(f"`{one.written}` {_bytes(one)}" for one in row.delivered)
-            ends.append(f"TMA brings {brought} {self._at(one.place for one in row.delivered)}")
+        # A body that stands in several places of the kernel, for several slots, is shown once.
+        armed, delivered = dict.fromkeys(row.armed), dict.fromkeys(row.delivered)
+        ends += [f"and {_bytes(arm)} {self._at((arm.place,))}" for arm in armed]
+        if delivered:
+            brought = " + ".join(f"`{one.written}` {_bytes(one)}" for one in delivered)
+            ends.append(f"TMA brings {brought} {self._at(one.place for one in delivered)}")
         if row.sums is not None and row.sums != (0, 0):
             expected, come = row.sums
-            ends.append(f"in all known turns: {expected:,} bytes expected, {come:,} brought")
+            same = "as many" if come == expected else f"{come:,}"
+            ends.append(f"over all known turns {expected:,} bytes expected, {same} brought")
         name = f"`{_plain(row.name)}` {self._at((row.place,))}<br>{row.kind}"
         pair = _NONE
         if row.pair is not None:
@@ -180,7 +188,8 @@ class _Writer:
         number, jobs = self._roles_by_who.get(who), self._jobs.get(who, ())
         if number is None or who.text.startswith("the whole "):
             return who.text
-        return f"role {number} ({jobs[0].value if jobs else who.text.partition(' (')[0]})"
+        threads = who.text.partition(" (")[0]
+        return f"role {number} ({jobs[0].value if len(jobs) == 1 else threads})"
 
     def _by(self, by: By) -> str:
         return f"{self._who(by.who)} {self._at(by.places)}"
@@ -194,8 +203,8 @@ class _Writer:
 
     def _life(self, row: LifeRow) -> tuple[str, ...]:
         freed = "<br>".join(map(self._turn, row.freed))
-        if not freed:
-            freed = "written once" if row.once else _NONE
+        if not freed and row.filled:
+            freed = "written once" if row.once else "not written again behind a read"
         filled = "<br>".join(map(self._turn, row.filled)) or _NONE
         name = f"{row.memory.value} `{row.name}` {self._at((row.place,))}"
         return name, filled, freed, self._said(row.undecided)
@@ -204,11 +213,15 @@ class _Writer:
         """Write one way from an access to another: who, what tells the other, who then goes on."""
         first = f"{self._does(turn.first)} {self._at(turn.first.places)}"
         second = f"{self._does(turn.second)} {self._at(turn.second.places)}"
-        return f"{first} → {self._link(turn.link)} → {second}"
+        return f"{first} → {self._links(turn)} → {second}"
 
-    def _link(self, link: Link | None) -> str:
-        if link is None:
-            return "**nothing seen that orders the two**"
+    def _links(self, turn: Turn) -> str:
+        if turn.links:
+            return " or ".join(map(self._link, turn.links))
+        differ = ", but the part may be another one each time" if turn.moves else ""
+        return f"no handoff seen{differ}"
+
+    def _link(self, link: Link) -> str:
         fence = f"proxy fence {self._at((link.fence,))}, " if link.fence is not None else ""
         drained = f"bulk group waited for {self._at((link.drained,))}, " if link.drained else ""
         match link.signal:
@@ -225,11 +238,12 @@ class _Writer:
 
     def _held(self, held: Held) -> str:
         columns = held.columns if held.columns is not None else "An unknown number of"
-        said = f"TMEM: {columns} columns, allocated by {self._by(held.allocated)}"
+        through = f" through `{held.pool}`" if held.pool is not None else ""
+        said = f"TMEM: {columns} columns, allocated{through} by {self._by(held.allocated)}"
         said += (
             f"; their address is known behind {self._one(held.known)}"
             if held.known is not None
-            else "; no meeting of all that use them is seen behind that"
+            else "; no meeting of all that use them is seen between there and the first use"
         )
         if held.freed is None:
             return said + "; no deallocation is seen."

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.buffers import Memory, memory_of
 from tirx_lens.protocol.worksheet.accesses import Access, Engine, accesses_of, storage_of
 from tirx_lens.protocol.worksheet.cells import By, Said, Who, by, in_order, who
-from tirx_lens.protocol.worksheet.links import MEETINGS, Link, link
+from tirx_lens.protocol.worksheet.links import MEETINGS, Link, Signal, link
 from tirx_lens.protocol.worksheet.meetings import name_of
 from tirx_lens.protocol.worksheet.unfollowed import stray_uses
+from tirx_lens.protocol.worksheet.parts import are_apart, moves_about, part_of
 from tirx_lens.rules.facts.nesting import repeats
 from tirx_lens.rules.facts.tmem import allocations, deallocations, uses_tmem
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
+
+_MOST = 4  # accesses that are followed from each end of a long list
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,17 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """From one side to the other: `first` is done before `second` begins, by the `link`.
+    """From one side to the other: `first` is done before `second` begins, by the `links`.
 
-    `link` is None where nothing that the model follows tells `second` so.
+    There are several where the accesses have handoffs of their own, and none where nothing that the
+    model follows tells `second` so. `moves` says that the part of the buffer may be another one
+    from turn to turn, so that there may be nothing to order.
     """
 
     first: Party
     second: Party
-    link: Link | None
+    links: tuple[Link, ...]
+    moves: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +73,13 @@ class LifeRow:
 class Held:
     """The life of an allocation of TMEM, from its allocation to its end.
 
-    `known` is the first meeting of those who use it behind the allocation: its address is in SMEM.
-    `closed` is the last meeting above the deallocation.
+    `known` is the meeting between the allocation and the first use, for its address is in SMEM;
+    `closed` the meeting between the last use and the deallocation: each None where there is none of
+    all that use it. `pool` is the `TMEMPool` that allocates, None for an instruction.
     """
 
     columns: int | None
+    pool: str | None
     allocated: By
     known: Said | None
     closed: Said | None
@@ -99,8 +107,13 @@ def _row(view: KernelView, buffer: KernelObject) -> LifeRow:
     writes = _sides([access for access in found if access.writes])
     reads = _sides([access for access in found if access.writes is False])
     once = bool(writes) and not _again(writes)
-    filled = [_turn(view, write, read) for write in writes for read in reads]
-    freed = [] if once else [_turn(view, read, write) for read in reads for write in writes]
+    filled = [turn for write in writes for read in reads for turn in _turns(view, write, read)]
+    freed = [
+        turn
+        for read in reads
+        for write in ([] if once else writes)
+        for turn in _turns(view, read, write)
+    ]
     return LifeRow(
         buffer.name,
         memory_of(buffer) or Memory.SHARED,
@@ -129,9 +142,41 @@ def _sides(found: Iterable[Access]) -> list[list[Access]]:
     return list(grouped.values())
 
 
-def _turn(view: KernelView, first: list[Access], second: list[Access]) -> Turn:
-    """Follow the last access of one side to the first of the other."""
-    return Turn(_party(view, first), _party(view, second), link(view, first[-1], second[0]))
+def _may_follow(one: Access, other: Access) -> bool:
+    """Tell whether a second access may be made after a first.
+
+    Threads that make both do so in the order of the text, or in that of a loop's turns: an MMA that
+    accumulates in a loop above the only read does not write again after it. Others go at their own
+    pace.
+    """
+    if not one.reached.participants.possible & other.reached.participants.possible:
+        return True
+    loops = {id(loop) for loop in one.reached.loops if repeats(loop)}
+    return one.index < other.index or any(id(loop) in loops for loop in other.reached.loops)
+
+
+def _turns(view: KernelView, first: list[Access], second: list[Access]) -> Iterator[Turn]:
+    """Follow each access of one side to each of the other, if any may be made after another."""
+    pairs = [
+        (one, other)
+        for one in _some(first)
+        for other in _some(second)
+        if _may_follow(one, other) and not are_apart(part_of(one), part_of(other))
+    ]
+    if not pairs:
+        return
+    found: dict[tuple[Signal, str], Link] = {}
+    for one, other in pairs:
+        made = link(view, one, other)
+        if made is not None:
+            found.setdefault((made.signal, made.name), made)
+    moves = any(moves_about(part_of(access)) for pair in pairs for access in pair)
+    yield Turn(_party(view, first), _party(view, second), tuple(found.values()), moves)
+
+
+def _some(side: list[Access]) -> list[Access]:
+    """Return the accesses of a side, or the first and the last of many."""
+    return side if len(side) <= 2 * _MOST else side[:_MOST] + side[-_MOST:]
 
 
 def _party(view: KernelView, side: list[Access]) -> Party:
@@ -178,11 +223,13 @@ def _life(view: KernelView, taken: Life, frees: list[Life]) -> Held:
     free = mine[-1] if mine else frees[-1] if frees else None
     end = _index(reached, free.reached) if free is not None else None
     met = [i for i, one in enumerate(reached) if _is_wide(view, one, users)]
-    known = next((i for i in met if i > start), None)
+    first = users[0] if users else len(reached)
+    known = next((i for i in met if start < i < first), None)
     last = max((i for i in users if end is None or i < end), default=start)
     closed = [i for i in met if end is not None and last < i < end]
     return Held(
         taken.known_columns,
+        taken.pool.name if taken.pool is not None else None,
         by(taken.reached, view),
         _met(view, known),
         _met(view, closed[-1] if closed else None),

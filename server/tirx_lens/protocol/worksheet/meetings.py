@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     _Come: TypeAlias = tuple[int | None, Who, Span, str | None]
 
+_MOST_NAMED = 3  # barriers that a cell names one by one
 _WIDE = {
     Op.CTA_SYNC: "CTA-wide barrier",
     Op.CLUSTER_SYNC: "cluster-wide barrier",
@@ -31,12 +32,14 @@ _WIDE = {
 class MeetingRow:
     """A barrier at which threads meet: how many have to come, who comes, and where.
 
-    `expected` is None for meetings of all, and where the text does not say.
+    `expected` is None for meetings of all, and where the text does not say. `arriving` are those of
+    the `comers` that go on without waiting.
     """
 
     name: str
     expected: int | None
     comers: tuple[Who, ...]
+    arriving: tuple[Who, ...]
     places: tuple[Span, ...]
     undecided: str | None = None
 
@@ -53,6 +56,7 @@ def meetings(view: KernelView) -> tuple[MeetingRow, ...]:
         if name is not None and reached.participants.possible:
             comes = who(reached.participants, view)
             found.setdefault(name, []).append((None, comes, reached.operation.span, None))
+    arriving: set[Who] = set()
     for use in view.once(_named).values():
         span = use.operation.span
         if not use.is_known:
@@ -62,10 +66,11 @@ def meetings(view: KernelView) -> tuple[MeetingRow, ...]:
         for number, threads in use.comers:
             comes = _some_of(use.reached.participants, threads, view)
             unsure = None if use.count is not None else "the count is not known from the text"
+            come = (use.count, comes, span, unsure)
+            found.setdefault(f"named barrier {number}", []).append(come)
             if not use.blocks:
-                unsure = unsure or "some only arrive (`bar.arrive`)"
-            found.setdefault(f"named barrier {number}", []).append((use.count, comes, span, unsure))
-    return tuple(_row(name, uses) for name, uses in found.items())
+                arriving.add(comes)
+    return tuple(_row(name, uses, arriving) for name, uses in found.items())
 
 
 def name_of(view: KernelView, reached: Reached) -> str:
@@ -76,13 +81,13 @@ def name_of(view: KernelView, reached: Reached) -> str:
     use = view.once(_named).get(id(reached))
     if use is None:
         return "cta_sync"
-    numbers = [str(number) for number, _ in use.comers]
-    if not numbers:
-        return "a named barrier"
-    return f"named barrier {' or '.join(numbers)}"
+    numbers = sorted(number for number, _ in use.comers)
+    if len(numbers) > _MOST_NAMED:
+        return f"{len(numbers)} of the named barriers {numbers[0]} to {numbers[-1]}"
+    return f"named barrier {' or '.join(map(str, numbers))}" if numbers else "a named barrier"
 
 
-def _row(name: str, uses: list[_Come]) -> MeetingRow:
+def _row(name: str, uses: list[_Come], arriving: set[Who]) -> MeetingRow:
     counts = {count for count, _, _, _ in uses}
     reasons = [why for _, _, _, why in uses if why is not None]
     if len(counts) > 1:
@@ -90,7 +95,8 @@ def _row(name: str, uses: list[_Come]) -> MeetingRow:
     return MeetingRow(
         name,
         counts.pop() if len(counts) == 1 else None,
-        tuple(dict.fromkeys(comes for _, comes, _, _ in uses)),
+        comers := tuple(dict.fromkeys(comes for _, comes, _, _ in uses)),
+        tuple(one for one in comers if one in arriving),
         in_order(span for _, _, span, _ in uses),
         reasons[0] if reasons else None,
     )

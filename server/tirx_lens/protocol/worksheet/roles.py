@@ -189,7 +189,8 @@ def _does(group: _Group) -> tuple[Said, ...]:
             things.append(about)
         spans += places
     return tuple(
-        Said(_sentence(verb, things), in_order(spans)) for verb, (things, spans) in by_verb.items()
+        Said(_sentence(verb, things), in_order(sorted(spans)))
+        for verb, (things, spans) in by_verb.items()
     )
 
 

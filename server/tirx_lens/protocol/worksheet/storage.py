@@ -87,10 +87,14 @@ class PoolRow:
 
 @dataclass(frozen=True, slots=True)
 class TmemRow:
-    """A place that takes or gives back columns of TMEM; `columns` is None where not known."""
+    """A place that takes or gives back columns of TMEM; `columns` is None where not known.
+
+    `pool` is the `TMEMPool` that does it, None for an instruction.
+    """
 
     takes: bool
     columns: int | None
+    pool: str | None
     by: By
 
 
@@ -219,4 +223,5 @@ def _tmem(view: KernelView) -> tuple[TmemRow, ...]:
 
 
 def _end(life: Life, view: KernelView, *, takes: bool) -> TmemRow:
-    return TmemRow(takes, life.known_columns, by(life.reached, view))
+    pool = life.pool.name if life.pool is not None else None
+    return TmemRow(takes, life.known_columns, pool, by(life.reached, view))
