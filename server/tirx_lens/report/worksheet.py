@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory
 from tirx_lens.protocol.worksheet.accesses import Engine
-from tirx_lens.protocol.worksheet.links import Link, Signal
+from tirx_lens.protocol.worksheet.words import Signal
 from tirx_lens.report.paths import shown_text
 from tirx_lens.report.worksheet_places import href
 from tirx_lens.rules.facts.pool_layout import LARGEST as SMEM_BYTES
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.protocol.worksheet.cells import By, Said, Who
     from tirx_lens.protocol.worksheet.handoff import Arming, BarrierRow, SignalSide, WaitSide
     from tirx_lens.protocol.worksheet.lifetime import Held, LifeRow, Party, Turn
+    from tirx_lens.protocol.worksheet.links import Link
     from tirx_lens.protocol.worksheet.meetings import MeetingRow
     from tirx_lens.protocol.worksheet.sheet import KernelSheet
     from tirx_lens.protocol.worksheet.skeleton import StepRow
@@ -217,12 +218,14 @@ class _Writer:
 
     def _links(self, turn: Turn) -> str:
         if turn.links:
-            return " or ".join(map(self._link, turn.links))
+            return " or ".join(self._link(link, turn) for link in turn.links)
         differ = ", but the part may be another one each time" if turn.moves else ""
-        return f"no handoff seen{differ}"
+        return f"no direct handoff seen{differ}"
 
-    def _link(self, link: Link) -> str:
-        fence = f"proxy fence {self._at((link.fence,))}, " if link.fence is not None else ""
+    def _link(self, link: Link, turn: Turn) -> str:
+        fence = "no proxy fence seen, " if turn.crosses_proxies else ""
+        if link.fence is not None:
+            fence = f"proxy fence {self._at((link.fence,))}, "
         drained = f"bulk group waited for {self._at((link.drained,))}, " if link.drained else ""
         match link.signal:
             case Signal.ORDER:

@@ -12,7 +12,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.protocol.worksheet.cells import values_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.copies import leaves_dispatch_open
+from tirx_lens.rules.facts.copies import given, leaves_dispatch_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,12 +193,15 @@ def _tile_operation(index: int, reached: Reached) -> Iterator[Access]:
         and leaves_dispatch_open(operation, _DISPATCH)
         and memories >= {Memory.SHARED, Memory.GLOBAL}
     )
-    engine = Engine.OPEN if open_ else Engine.THREADS
+    by_tma = given(operation, "mbar") is not None  # which alone tells a barrier of its bytes
+    engine = Engine.TMA if by_tma else Engine.OPEN if open_ else Engine.THREADS
     for buffer in named:
         memory = memory_of(buffer)
         if memory not in KEPT:
             continue
         via = Via.TENSOR_MEMORY if memory is Memory.TENSOR else Via.GENERIC
+        if by_tma:
+            via = Via.ASYNC
         if by_tensor_core:
             engine, via = Engine.TENSOR_CORE, (Via.ASYNC if via is Via.GENERIC else via)
         writes = first is not None and buffer == first.buffer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.kernel import Op
 from tirx_lens.protocol.worksheet.cells import Said, in_order, who
 from tirx_lens.protocol.worksheet.landmarks import is_selective
+from tirx_lens.protocol.worksheet.meetings import misses_some
 from tirx_lens.protocol.worksheet.pairs import Side, pairs
 from tirx_lens.protocol.worksheet.sides import parity_at
 from tirx_lens.rules.facts.handoffs import handoffs
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
 
-_EXPECTED = {Side.FULL: 0, Side.EMPTY: 1}
-
 
 def of_storage(marks: Landmarks) -> Iterator[Said]:
     """Yield allocations behind the commit, under guards or in loops, and pools never committed."""
@@ -33,6 +32,9 @@ def of_storage(marks: Landmarks) -> Iterator[Said]:
     for index in marks.storage:
         reached = marks.reached[index]
         operation = reached.operation
+        pool = operation.receiver
+        if pool is not None and (pool.arguments or pool.keywords):
+            continue  # it lies in memory that something else owns: there is nothing to commit
         if operation.op is Op.POOL_COMMIT and operation.receiver is not None:
             committed.setdefault(operation.receiver, index)
         elif operation.op is Op.POOL_ALLOC and operation.receiver is not None:
@@ -43,8 +45,8 @@ def of_storage(marks: Landmarks) -> Iterator[Said]:
             yield _said("under a guard that keeps threads out", reached)
         elif reached.loops:
             yield _said("in a loop", reached)
-    for pool, reached in allocated.items():
-        if pool not in committed:
+    for owner, reached in allocated.items():
+        if owner not in committed:
             yield _said("the pool is never committed", reached)
 
 
@@ -78,22 +80,24 @@ def of_tmem(marks: Landmarks, view: KernelView) -> Iterator[Said]:
 
 
 def of_publishing(marks: Landmarks, view: KernelView) -> Iterator[Said]:
-    """Yield a missing fence or sync between the inits and the first work of a role."""
+    """Yield a missing fence or sync between the inits and the first use of a barrier or TMEM."""
     if view.reach is None or not (marks.inits or marks.taken):
         return
-    ready = max((i for i in marks.inits if i < marks.start), default=-1)
+    ready = max((i for i in marks.inits if i < marks.first_use), default=-1)
     ready = max(
-        [ready, *(i for life in marks.taken if (i := marks.index(life.reached)) < marks.start)]
+        [ready, *(i for life in marks.taken if (i := marks.index(life.reached)) < marks.first_use)]
     )
-    syncs = [i for i in marks.syncs if ready < i < marks.start]
+    syncs = [i for i in marks.syncs if ready < i < marks.first_use]
     for index in syncs:
-        if marks.reached[index].participants.possible != view.reach.shape.everyone:
+        if misses_some(marks.reached[index], view):
             comes = who(marks.reached[index].participants, view).text
             yield _said(f"only {comes} come", marks.reached[index])
     if not syncs:
         what = marks.reached[ready] if ready >= 0 else marks.reached[0]
-        yield _said("no sync of all threads between here and the first work of a role", what)
-    until = syncs[0] if syncs else marks.start
+        yield _said(
+            "no sync of all threads between here and the first use of a barrier or TMEM", what
+        )
+    until = syncs[0] if syncs else marks.first_use
     first = marks.inits[0] if marks.inits else until
     if marks.inits and not any(first < i < until for i in marks.fences):
         what = marks.reached[marks.inits[0]]
@@ -106,21 +110,26 @@ def of_roles(marks: Landmarks, view: KernelView) -> Iterator[Said]:
         return
     for index in marks.syncs:
         reached = marks.reached[index]
-        if marks.start < index < marks.end and is_selective(reached):
+        if marks.start < index < marks.end and misses_some(reached, view):
             comes = who(reached.participants, view).text
             yield _said(f"a sync of the whole CTA or cluster that only {comes} reach", reached)
-    found = {handoff.barrier: handoff for handoff in handoffs(view).barriers}
+    yield from _first_phases(view)
+
+
+def _first_phases(view: KernelView) -> Iterator[Said]:
+    """Yield pairs of which neither side passes at first, or both do, or the wrong one."""
+    found = {handoff.barrier.name: handoff for handoff in handoffs(view).barriers}
     for barrier, pairing in pairs(view).items():
-        expected = _EXPECTED.get(pairing.side) if pairing.side is not None else None
-        handoff = found[barrier]
-        parity = parity_at(view, handoff, handoff.waits[0]) if handoff.waits else None
-        if expected is None or parity is None or parity == expected or pairing.side is None:
+        one, other = found[barrier.name], found[pairing.others[0]]
+        parities = [parity_at(view, h, h.waits[0]) if h.waits else None for h in (one, other)]
+        if len(pairing.others) > 1 or pairing.side is Side.EMPTY or None in parities:
             continue
-        said = (
-            f"the first wait for `{barrier.name}`, the {pairing.side.value} side, asks for phase "
-            f"{parity}: the reference has {expected}"
-        )
-        yield Said(said, (handoff.waits[0].operation.span,))
+        places = (one.waits[0].operation.span, other.waits[0].operation.span)
+        both = f"`{one.barrier.name}` and `{other.barrier.name}`"
+        if parities[0] == parities[1]:
+            yield Said(f"the first waits for {both} both ask for phase {parities[0]}", places)
+        elif pairing.side is Side.FULL and parities[0] != 0:
+            yield Said(f"the first wait for `{one.barrier.name}`, the full side, passes", places)
 
 
 def of_clean_up(marks: Landmarks, view: KernelView) -> Iterator[Said]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
+from tirx_lens.protocol.worksheet.meetings import is_wide
 from tirx_lens.rules.facts.tmem import allocations, deallocations, uses_tmem
 
 if TYPE_CHECKING:
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
 
-WIDE = frozenset({Op.CTA_SYNC, Op.CLUSTER_SYNC})
-"""Meetings of a whole CTA or cluster."""
-
 _MADE = BARRIERS | {ObjectKind.SMEM_POOL, ObjectKind.TMEM_POOL, ObjectKind.PIPELINE}
 _POOL = (Op.POOL_ALLOC, Op.POOL_COMMIT, Op.POOL_MOVE)
+_USES = frozenset({Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT, Op.GEMM_ASYNC})
 _WORK = frozenset(
     {Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT, Op.COPY, Op.COPY_ASYNC}
     | {Op.GEMM_ASYNC, Op.TILE_OP}
@@ -46,6 +45,12 @@ class Landmarks:
         return self.work[0] if self.work else len(self.reached)
 
     @property
+    def first_use(self) -> int:
+        """Where a barrier, or TMEM, is first used: what is to be published before."""
+        uses = [i for i in self.work if self.reached[i].operation.op in _USES]
+        return min((*uses, *self.tmem_uses), default=self.start)
+
+    @property
     def end(self) -> int:
         """The last work of a role."""
         return self.work[-1] if self.work else -1
@@ -66,7 +71,7 @@ def landmarks(view: KernelView) -> Landmarks | None:
         tuple(i for i, one in here if _is_storage(one)),
         tuple(i for i, one in here if _is_init(one)),
         tuple(i for i, one in here if one.operation.op in FENCES),
-        tuple(i for i, one in here if one.operation.op in WIDE),
+        tuple(i for i, one in here if is_wide(one)),
         tuple(i for i, one in here if one.operation.op in _WORK),
         tuple(i for i, one in here if uses_tmem(one.operation)),
         tuple(allocations(view.reach)),

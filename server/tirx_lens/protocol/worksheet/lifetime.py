@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, memory_of
-from tirx_lens.protocol.worksheet.accesses import Access, Engine, accesses_of, storage_of
+from tirx_lens.protocol.worksheet.accesses import (
+    Access,
+    Engine,
+    Via,
+    accesses_of,
+    storage_of,
+)
 from tirx_lens.protocol.worksheet.cells import By, Said, Who, by, in_order, who
-from tirx_lens.protocol.worksheet.links import MEETINGS, Link, Signal, link
-from tirx_lens.protocol.worksheet.meetings import name_of
-from tirx_lens.protocol.worksheet.unfollowed import stray_uses
+from tirx_lens.protocol.worksheet.links import Link, link
+from tirx_lens.protocol.worksheet.meetings import is_meeting, name_of
 from tirx_lens.protocol.worksheet.parts import are_apart, moves_about, part_of
+from tirx_lens.protocol.worksheet.unfollowed import stray_uses
 from tirx_lens.rules.facts.nesting import repeats
 from tirx_lens.rules.facts.tmem import allocations, deallocations, uses_tmem
 from tirx_lens.threads.warps import warps_touched
@@ -21,10 +27,12 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
+    from tirx_lens.protocol.worksheet.words import Signal
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
 
+_PROXIES = (Via.GENERIC, Via.ASYNC)
 _MOST = 4  # accesses that are followed from each end of a long list
 
 
@@ -44,13 +52,16 @@ class Turn:
 
     There are several where the accesses have handoffs of their own, and none where nothing that the
     model follows tells `second` so. `moves` says that the part of the buffer may be another one
-    from turn to turn, so that there may be nothing to order.
+    from turn to turn, so that there may be nothing to order. `crosses_proxies` says that threads
+    write by the generic proxy what an engine reads by the async one: a proxy fence has to be among
+    the links.
     """
 
     first: Party
     second: Party
     links: tuple[Link, ...]
     moves: bool
+    crosses_proxies: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +119,12 @@ def _row(view: KernelView, buffer: KernelObject) -> LifeRow:
     reads = _sides([access for access in found if access.writes is False])
     once = bool(writes) and not _again(writes)
     filled = [turn for write in writes for read in reads for turn in _turns(view, write, read)]
-    freed = [
+    freed = [  # unless reads come behind the last write
         turn
         for read in reads
         for write in ([] if once else writes)
         for turn in _turns(view, read, write)
+        if not any(one.final for back in _turns(view, write, read) for one in back.links)
     ]
     return LifeRow(
         buffer.name,
@@ -171,7 +183,9 @@ def _turns(view: KernelView, first: list[Access], second: list[Access]) -> Itera
         if made is not None:
             found.setdefault((made.signal, made.name), made)
     moves = any(moves_about(part_of(access)) for pair in pairs for access in pair)
-    yield Turn(_party(view, first), _party(view, second), tuple(found.values()), moves)
+    crosses = first[0].writes is True and (first[0].via, second[0].via) == _PROXIES
+    links = tuple(found.values())
+    yield Turn(_party(view, first), _party(view, second), links, moves, crosses)
 
 
 def _some(side: list[Access]) -> list[Access]:
@@ -240,7 +254,7 @@ def _life(view: KernelView, taken: Life, frees: list[Life]) -> Held:
 def _is_wide(view: KernelView, reached: Reached, users: list[int]) -> bool:
     """Tell whether all who use TMEM come to a meeting."""
     assert view.reach is not None
-    if reached.operation.op not in MEETINGS:
+    if not is_meeting(reached):
         return False
     shape = view.reach.shape
     threads = 0

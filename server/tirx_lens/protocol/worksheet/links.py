@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import Op
-from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.protocol.worksheet.accesses import Access, Engine
-from tirx_lens.protocol.worksheet.meetings import name_of
-from tirx_lens.rules.facts.bulk import barrier_in, bulk_copy
+from tirx_lens.protocol.worksheet.meetings import is_meeting, name_of
+from tirx_lens.protocol.worksheet.words import Signal, Word, uses, word_of
+from tirx_lens.rules.facts.copies import given
 from tirx_lens.rules.facts.course import apart
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.rules.rule import KernelView
-
-MEETINGS = frozenset({Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER})
-"""Operations behind which all who come are past what each did before."""
-
-_WRAPPED = (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT)
-
-
-class Signal(Enum):
-    """How one side says that it is done; the value is what a cell calls it."""
-
-    BYTES = "its bytes have landed"
-    COMMIT = "the commit arrives"
-    ARRIVAL = "the threads have arrived"
-    MEETING = "both have met"
-    GROUP = "the bulk group has been read"
-    ORDER = "program order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +26,8 @@ class Link:
     first side says that it is done, `waited` where the second waits for it. `drained` is where a
     thread waits for the bulk group of a TMA store before it signals, `fence` the proxy fence
     between a write of threads and a read of an engine. `later` says that the wait stands behind
-    the second access: it counts from the next turn of the loop on.
+    the second access: it counts from the next turn of the loop on. `final` says that the signal
+    stands behind the loops of the first access: it comes once the last one is over.
     """
 
     signal: Signal
@@ -53,15 +37,7 @@ class Link:
     drained: Span | None = None
     fence: Span | None = None
     later: bool = False
-
-
-@dataclass(slots=True)
-class _Uses:
-    """The indices at which each barrier is signalled and waited for, and where threads meet."""
-
-    arrivals: dict[KernelObject, list[int]] = field(default_factory=dict)
-    waits: dict[KernelObject, list[int]] = field(default_factory=dict)
-    meetings: list[int] = field(default_factory=list)
+    final: bool = False
 
 
 def link(view: KernelView, first: Access, second: Access) -> Link | None:
@@ -81,11 +57,14 @@ class _Search:
         self._view = view
         self._reached = view.reach.reached
         self._shape = view.reach.shape
-        self._uses = view.once(_uses)
+        self._uses = uses(view)
+        self._meetings = view.once(_meetings)
         self._first, self._second = first, second
 
     def link(self) -> Link | None:
         first, second = self._first, self._second
+        if self._is_in_order():
+            return Link(Signal.ORDER)
         if first.engine is Engine.THREADS and self._same_threads():
             if second.engine is Engine.THREADS:
                 return Link(Signal.ORDER)
@@ -109,9 +88,16 @@ class _Search:
         fence = None
         if first.engine is Engine.THREADS and second.engine is not Engine.THREADS:
             fence = self._fence(best[2])
-        return Link(
-            *(found.signal, found.name, found.signalled, found.waited, where, fence, found.later)
-        )
+        return replace(found, drained=where, fence=fence)
+
+    def _is_in_order(self) -> bool:
+        """Tell whether the tensor core makes both accesses in the order in which they are issued.
+
+        PTX ISA, tcgen05 memory consistency: copies and multiplications before a multiplication.
+        """
+        both = self._first.engine is self._second.engine is Engine.TENSOR_CORE
+        multiplies = self._second.reached.operation.op is Op.GEMM_ASYNC
+        return both and multiplies and self._same_threads()
 
     def _is_threads(self) -> bool:
         return self._first.engine in (Engine.THREADS, Engine.OPEN)
@@ -124,46 +110,41 @@ class _Search:
     def _by_barrier(self, start: int, *, threads: bool) -> tuple[int, Link, int] | None:
         """Return the nearest barrier: how far its wait is, the link, and where it is signalled."""
         best: tuple[int, Link, int] | None = None
-        for barrier, signal, candidates in self._signals(start, threads=threads):
-            signalled = self._nearest_after(candidates, start)
-            waited = self._before(self._uses.waits.get(barrier, []), self._second.index)
+        for word, signal, candidates in self._signals(start, threads=threads):
+            signalled = start if start in candidates else self._after(candidates, start)
+            waited = self._before(self._uses.waits.get(word, []), self._second.index)
             if signalled is None or waited is None:
                 continue
             index, later = waited
             distance = self._distance(index, later=later)
-            made = Link(
-                signal,
-                barrier.name,
-                self._span(signalled),
-                self._span(index),
-                later=later,
-            )
             if best is None or distance < best[0]:
+                made = Link(
+                    *(signal, word.name, self._span(signalled), self._span(index)),
+                    later=later,
+                    final=signalled > start and not self._shared_loops(signalled, start),
+                )
                 best = (distance, made, signalled)
         return best
 
-    def _signals(
-        self, start: int, *, threads: bool
-    ) -> list[tuple[KernelObject, Signal, list[int]]]:
+    def _signals(self, start: int, *, threads: bool) -> list[tuple[Word, Signal, list[int]]]:
         """Return the barriers on which the first side signals, and where it does."""
-        first, arrivals = self._first, self._uses.arrivals
+        first = self._first
+        told = given(first.reached.operation, "mbar")
         if not threads and first.engine is Engine.TMA:
-            copy = bulk_copy(first.reached.operation)
-            barrier = copy.barrier if copy is not None else None
-            return [(barrier, Signal.BYTES, [start])] if barrier is not None else []
+            word = word_of(self._view, told)
+            return [(word, Signal.BYTES, [start])] if word is not None else []
         commits = not threads and first.engine is Engine.TENSOR_CORE
         wanted = Signal.COMMIT if commits else Signal.ARRIVAL
         return [
-            (barrier, wanted, [index for index in places if self._meets(index, first)])
-            for barrier, places in arrivals.items()
-            if (barrier.kind is ObjectKind.TCGEN05_BARRIER) is commits
+            (word, wanted, [index for index, signal in places if signal is wanted])
+            for word, places in self._uses.signals.items()
         ]
 
     def _meeting(self, start: int) -> tuple[int, Link, int] | None:
         """Return the meeting of both sides behind the first access and above the second."""
         both = [
             index
-            for index in self._uses.meetings
+            for index in self._meetings
             if self._meets(index, self._first) and self._meets(index, self._second)
         ]
         second = self._second.index
@@ -199,11 +180,6 @@ class _Search:
             return above[-1], False
         behind = [p for p in mine if p > index and self._shared_loops(p, index)]
         return (behind[0], True) if behind else None
-
-    def _nearest_after(self, places: list[int], start: int) -> int | None:
-        if start in places:
-            return start
-        return self._after(places, start)
 
     def _after(self, places: list[int], start: int) -> int | None:
         """Return the nearest place of the first side behind an index, else above it in a loop."""
@@ -246,18 +222,6 @@ class _Search:
         return self._reached[index].operation.span
 
 
-def _uses(view: KernelView) -> _Uses:
-    found = _Uses()
-    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
-        operation = reached.operation
-        if not reached.participants.possible:
-            continue
-        if operation.op in MEETINGS:
-            found.meetings.append(index)
-        if operation.op in _WRAPPED:
-            given = operation.arguments[0] if operation.arguments else None
-            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
-            if barrier is not None and barrier.kind in BARRIERS:
-                waits = operation.op is Op.BARRIER_WAIT
-                (found.waits if waits else found.arrivals).setdefault(barrier, []).append(index)
-    return found
+def _meetings(view: KernelView) -> list[int]:
+    reached = view.reach.reached if view.reach is not None else ()
+    return [i for i, one in enumerate(reached) if is_meeting(one) and one.participants.possible]

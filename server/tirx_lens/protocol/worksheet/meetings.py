@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     _Come: TypeAlias = tuple[int | None, Who, Span, str | None]
 
+_MEETINGS = frozenset({Op.CTA_SYNC, Op.CLUSTER_SYNC, Op.WARPGROUP_SYNC, Op.NAMED_BARRIER})
+_CLUSTER_WAIT = "T.ptx.barrier.cluster.wait"  # the second half of a meeting of the cluster
 _MOST_NAMED = 3  # barriers that a cell names one by one
 _WIDE = {
     Op.CTA_SYNC: "CTA-wide barrier",
@@ -73,9 +75,32 @@ def meetings(view: KernelView) -> tuple[MeetingRow, ...]:
     return tuple(_row(name, uses, arriving) for name, uses in found.items())
 
 
+def is_meeting(reached: Reached) -> bool:
+    """Tell whether all who come to a place are then past what each did before."""
+    return reached.operation.op in _MEETINGS or is_wide(reached)
+
+
+def is_wide(reached: Reached) -> bool:
+    """Tell whether a place is a meeting of a whole CTA or cluster."""
+    operation = reached.operation
+    wide = operation.op in (Op.CTA_SYNC, Op.CLUSTER_SYNC)
+    return wide or operation.name.startswith(_CLUSTER_WAIT)
+
+
+def misses_some(reached: Reached, view: KernelView) -> bool:
+    """Tell whether threads that a wide meeting waits for do not come to it."""
+    assert view.reach is not None
+    shape, comers = view.reach.shape, reached.participants.possible | reached.returned
+    if reached.operation.op is not Op.CTA_SYNC:
+        return comers != shape.everyone
+    return any(0 < comers & cta < cta for cta in map(shape.cta, range(shape.ctas)))
+
+
 def name_of(view: KernelView, reached: Reached) -> str:
     """Return what a meeting is called."""
     operation = reached.operation
+    if operation.name.startswith(_CLUSTER_WAIT):
+        return "barrier.cluster.wait"
     if operation.op in _WIDE:
         return operation.name.rpartition(".")[2]
     use = view.once(_named).get(id(reached))

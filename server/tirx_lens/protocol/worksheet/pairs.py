@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.protocol.worksheet.sides import content_of, parity_at, reached_at
+from tirx_lens.rules.facts.first_waits import Content
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.threads.issuers import issuers
 from tirx_lens.threads.warps import warps_touched
@@ -106,12 +107,17 @@ def _score(one: _Ends, other: _Ends) -> int:
 
 
 def _side(view: KernelView, one: Handoff, other: Handoff) -> Side | None:
-    """Tell which of two is which: by what signals them, else by the first phases."""
+    """Tell which of two is which.
+
+    Bytes that land fill; else the side whose first wait passes is the empty one; and where the
+    first phases do not tell, a commit hands on what the tensor core has made.
+    """
     mine, theirs = content_of(one), content_of(other)
-    if mine is not theirs:
-        return Side.FULL if mine > theirs else Side.EMPTY
     first, second = _first_parity(view, one), _first_parity(view, other)
-    if first is None or second is None or first == second:
+    known = first is not None and second is not None and first != second
+    if mine is not theirs and (Content.BYTES in (mine, theirs) or not known):
+        return Side.FULL if mine > theirs else Side.EMPTY
+    if not known:
         return None
     return Side.FULL if first == 0 else Side.EMPTY
 

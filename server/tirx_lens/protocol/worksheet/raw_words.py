@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.protocol.worksheet.cells import written
+from tirx_lens.protocol.worksheet.words import pointer_of
 from tirx_lens.rules.facts.bulk import barrier_in, bulk_copy
 from tirx_lens.rules.facts.nesting import placed
 
@@ -58,17 +59,10 @@ def _pointer(operation: Operation) -> Expr | None:
     if operation.receiver is not None:
         return None
     if operation.op in _OPS:
-        given = operation.arguments
-        at = 1 if _answers(operation) else 0
-        pointer = given[at] if len(given) > at else None
+        pointer = pointer_of(operation)
     else:
         copy = bulk_copy(operation)
         pointer = copy.mbar if copy is not None else None
     if pointer is None or barrier_in(pointer) is not None or pointer.span.end == 0:
         return None
     return pointer
-
-
-def _answers(operation: Operation) -> bool:
-    """Tell whether the first operand is where the answer goes: of a wait that only tests."""
-    return operation.op is Op.BARRIER_WAIT and operation.name.startswith("T.ptx.mbarrier.")

@@ -11,8 +11,7 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.protocol.worksheet.cells import Said, Who, in_order, names, who, written
-from tirx_lens.protocol.worksheet.links import MEETINGS
-from tirx_lens.protocol.worksheet.meetings import name_of
+from tirx_lens.protocol.worksheet.meetings import is_meeting, name_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.copies import destination, origin
 from tirx_lens.rules.facts.tmem import LARGEST, tmem_load
@@ -247,7 +246,7 @@ def _deed(view: KernelView, reached: Reached) -> Deed | None:
             return "waits for its TMEM stores", ""
         case Op.OPAQUE:
             return "calls, with a body that is not known,", operation.name
-    if op in MEETINGS:
+    if is_meeting(reached):
         return "meets at", name_of(view, reached)
     if op in _FENCES:
         return _FENCES[op], ""

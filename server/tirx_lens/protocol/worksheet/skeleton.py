@@ -58,7 +58,7 @@ def skeleton(view: KernelView) -> tuple[StepRow, ...]:
         return ()
     has_tmem = bool(marks.taken or marks.tmem_uses)
     together = deviations.together
-    rows = (
+    return (
         StepRow(Step.IDS, _ids(view), (), None if view.kernel.scope_ids else "none declared"),
         StepRow(
             *(Step.STORAGE, _storage(marks, view), together(deviations.of_storage(marks))),
@@ -89,26 +89,6 @@ def skeleton(view: KernelView) -> tuple[StepRow, ...]:
             None if has_tmem else "no TMEM to free",
         ),
     )
-    return tuple(_in_order(rows))
-
-
-def _in_order(rows: tuple[StepRow, ...]) -> Iterator[StepRow]:
-    """Yield the rows, with what stands above an earlier step said to do so.
-
-    Only the steps before the roles have an order that a reader looks for.
-    """
-    latest: tuple[int, StepRow] | None = None
-    for row in rows:
-        first = min((s.start for said in row.found for s in said.places), default=None)
-        if first is None or row.step in (Step.ROLES, Step.CLEAN_UP, Step.PUBLISH):
-            yield row
-            continue
-        if latest is not None and first < latest[0]:
-            above = Said(f"stands above step {rows.index(latest[1]) + 1}", row.found[0].places[:1])
-            yield StepRow(row.step, row.found, (*row.deviations, above), row.absent)
-        else:
-            latest = (first, row)
-            yield row
 
 
 def _ids(view: KernelView) -> tuple[Said, ...]:
@@ -156,7 +136,7 @@ def _publishing(marks: Landmarks, view: KernelView) -> Iterator[Said]:
     if first is None:
         return
     for index in sorted((*marks.fences, *marks.syncs)):
-        if first < index < marks.start:
+        if first < index < marks.first_use:
             reached = marks.reached[index]
             is_sync = index in marks.syncs
             name = name_of(view, reached) if is_sync else reached.operation.name
