@@ -232,7 +232,7 @@ class _Writer:
                 return f"{fence}the same threads, in program order"
             case Signal.GROUP:
                 return f"bulk group waited for {self._at((link.waited,))}"
-            case Signal.MEETING:
+            case Signal.MEETING if link.signalled == link.waited:
                 later = " of the turn before" if link.later else ""
                 return f"{drained}{fence}{link.name}{later} {self._at((link.waited,))}"
         at = f"{self._at((link.signalled,))}, waited for {self._at((link.waited,))}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.expr import Ref
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.objects import ObjectKind
 from tirx_lens.protocol.worksheet.cells import Said, in_order, who
 from tirx_lens.protocol.worksheet.landmarks import is_selective
 from tirx_lens.protocol.worksheet.meetings import misses_some
@@ -12,12 +14,15 @@ from tirx_lens.protocol.worksheet.pairs import Side, pairs
 from tirx_lens.protocol.worksheet.sides import parity_at
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.publication import writers_of
+from tirx_lens.rules.facts.tmem_balance import surplus
 from tirx_lens.threads.issuers import whole_warps
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tirx_lens.model.kernel import Operation
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.worksheet.landmarks import Landmarks
     from tirx_lens.rules.facts.tmem import Life
@@ -27,19 +32,18 @@ if TYPE_CHECKING:
 
 def of_storage(marks: Landmarks) -> Iterator[Said]:
     """Yield allocations behind the commit, under guards or in loops, and pools never committed."""
-    committed: dict[object, int] = {}
-    allocated: dict[object, Reached] = {}
+    committed: set[KernelObject] = set()
+    allocated: dict[KernelObject, Reached] = {}
     for index in marks.storage:
         reached = marks.reached[index]
-        operation = reached.operation
-        pool = operation.receiver
-        if pool is not None and (pool.arguments or pool.keywords):
-            continue  # it lies in memory that something else owns: there is nothing to commit
-        if operation.op is Op.POOL_COMMIT and operation.receiver is not None:
-            committed.setdefault(operation.receiver, index)
-        elif operation.op is Op.POOL_ALLOC and operation.receiver is not None:
-            allocated.setdefault(operation.receiver, reached)
-            if operation.receiver in committed:
+        pool = _pool_of(reached.operation)
+        if pool is None or pool.arguments or pool.keywords:
+            continue  # or it lies in memory that something else owns: nothing is to be committed
+        if reached.operation.op is Op.POOL_COMMIT:
+            committed.add(pool)
+        elif _takes_bytes(reached.operation):
+            allocated.setdefault(pool, reached)
+            if pool in committed:
                 yield _said("allocated behind the commit of its pool", reached)
         if is_selective(reached):
             yield _said("under a guard that keeps threads out", reached)
@@ -48,6 +52,22 @@ def of_storage(marks: Landmarks) -> Iterator[Said]:
     for owner, reached in allocated.items():
         if owner not in committed:
             yield _said("the pool is never committed", reached)
+
+
+def _pool_of(operation: Operation) -> KernelObject | None:
+    """Return the SMEM pool that an operation is about: its own, or one that it takes from."""
+    named = [operation.receiver] if operation.receiver is not None else []
+    named += [value.target for value in operation.arguments[:1] if isinstance(value, Ref)]
+    return next((one for one in named if one.kind is ObjectKind.SMEM_POOL), None)
+
+
+def _takes_bytes(operation: Operation) -> bool:
+    """Tell whether an operation takes something of a pool: a TMEM pool may bring its own word."""
+    made = operation.created
+    if made is None or made.kind is ObjectKind.SMEM_POOL:
+        return False
+    brings_its_own = made.kind is ObjectKind.TMEM_POOL and made.argument(99, "tmem_addr")
+    return not brings_its_own
 
 
 def of_inits(marks: Landmarks, view: KernelView) -> Iterator[Said]:
@@ -142,6 +162,10 @@ def of_clean_up(marks: Landmarks, view: KernelView) -> Iterator[Said]:
         last = max((i for i in marks.tmem_uses if i < end), default=-1)
         if not any(last < i < end for i in marks.syncs):
             yield _said("no sync between the last use of TMEM and here", life.reached)
+    uneven = surplus(view.reach, marks.taken, marks.freed) if view.reach is not None else None
+    if uneven is not None:
+        said = f"a CTA allocates {uneven.taken} columns and frees {uneven.freed}"
+        yield _said(said, uneven.at.reached)
     if marks.taken and not marks.freed:
         yield _said("allocated here and never freed", marks.taken[0].reached)
     by_instruction = [life for life in marks.freed if life.pool is None]

@@ -62,33 +62,41 @@ class _Search:
         self._first, self._second = first, second
 
     def link(self) -> Link | None:
-        first, second = self._first, self._second
+        first = self._first
         if self._is_in_order():
             return Link(Signal.ORDER)
-        if first.engine is Engine.THREADS and self._same_threads():
-            if second.engine is Engine.THREADS:
-                return Link(Signal.ORDER)
-            return Link(Signal.ORDER, fence=self._fence(second.index))
-        drained = None
         if first.engine is Engine.TMA and first.writes is False:
-            drained = self._after(self._of(Op.BULK_WAIT), first.index)
-            if drained is None:
-                return None
-            if self._same_threads():
-                return Link(Signal.GROUP, waited=self._span(drained), drained=self._span(drained))
-        start = first.index if drained is None else drained
-        best = self._by_barrier(start, threads=drained is not None)
-        met = self._meeting(start) if drained is not None or self._is_threads() else None
-        if met is not None and (best is None or met[0] < best[0]):
-            best = met
-        if best is None:
-            return None
-        found = best[1]
+            found = (self._behind(first.index, drain) for drain in self._drains())
+            return next((one for one in found if one is not None), None)
+        return self._behind(first.index, None)
+
+    def _behind(self, start: int, drained: int | None) -> Link | None:
+        """Return what tells the second side; `drained` is the wait for a bulk group, if any."""
+        first, second = self._first, self._second
+        start = start if drained is None else drained
         where = self._span(drained) if drained is not None else None
-        fence = None
-        if first.engine is Engine.THREADS and second.engine is not Engine.THREADS:
-            fence = self._fence(best[2])
-        return replace(found, drained=where, fence=fence)
+        found = self._by_barrier(start, threads=drained is not None)
+        met = self._meeting(start) if drained is not None or self._is_threads() else None
+        best = min(filter(None, (found, met)), key=lambda one: one[0], default=None)
+        crosses = first.engine is Engine.THREADS and second.engine is not Engine.THREADS
+        if best is not None:
+            fence = self._fence() if crosses else None
+            return replace(best[1], drained=where, fence=fence)
+        if not self._same_threads():
+            return None
+        if drained is not None:
+            return Link(Signal.GROUP, waited=where, drained=where)
+        if first.engine is Engine.THREADS:  # each behind what it did itself
+            return Link(Signal.ORDER, fence=self._fence() if crosses else None)
+        return None
+
+    def _drains(self) -> list[int]:
+        """Return the waits for bulk groups behind a store, those that the second access is near."""
+        start, here = self._first.index, self._reached[self._first.index]
+        mine = [p for p in self._of(Op.BULK_WAIT) if self._meets(p, self._first)]
+        behind = [p for p in mine if p > start and not apart(self._reached[p], here)]
+        above = [p for p in mine if p < start and self._shared_loops(p, start)]
+        return [*behind, *above]
 
     def _is_in_order(self) -> bool:
         """Tell whether the tensor core makes both accesses in the order in which they are issued.
@@ -103,13 +111,13 @@ class _Search:
         return self._first.engine in (Engine.THREADS, Engine.OPEN)
 
     def _same_threads(self) -> bool:
-        """Tell whether whoever makes the second access has made the first, for all of its warps."""
+        """Tell whether no thread has made the first access that does not make the second."""
         one, other = self._first.reached.participants, self._second.reached.participants
-        return not other.possible & ~one.possible and one.pick is other.pick
+        return not one.possible & ~other.possible and one.pick is other.pick
 
-    def _by_barrier(self, start: int, *, threads: bool) -> tuple[int, Link, int] | None:
+    def _by_barrier(self, start: int, *, threads: bool) -> tuple[int, Link] | None:
         """Return the nearest barrier: how far its wait is, the link, and where it is signalled."""
-        best: tuple[int, Link, int] | None = None
+        best: tuple[int, Link] | None = None
         for word, signal, candidates in self._signals(start, threads=threads):
             signalled = start if start in candidates else self._after(candidates, start)
             waited = self._before(self._uses.waits.get(word, []), self._second.index)
@@ -123,7 +131,7 @@ class _Search:
                     later=later,
                     final=signalled > start and not self._shared_loops(signalled, start),
                 )
-                best = (distance, made, signalled)
+                best = (distance, made)
         return best
 
     def _signals(self, start: int, *, threads: bool) -> list[tuple[Word, Signal, list[int]]]:
@@ -134,13 +142,14 @@ class _Search:
             word = word_of(self._view, told)
             return [(word, Signal.BYTES, [start])] if word is not None else []
         commits = not threads and first.engine is Engine.TENSOR_CORE
-        wanted = Signal.COMMIT if commits else Signal.ARRIVAL
+        wanted = (Signal.COMMIT,) if commits else (Signal.ARRIVAL, Signal.MEETING)
         return [
-            (word, wanted, [index for index, signal in places if signal is wanted])
+            (word, signal, [index for index, how in places if how is signal])
             for word, places in self._uses.signals.items()
+            for signal in wanted
         ]
 
-    def _meeting(self, start: int) -> tuple[int, Link, int] | None:
+    def _meeting(self, start: int) -> tuple[int, Link] | None:
         """Return the meeting of both sides behind the first access and above the second."""
         both = [
             index
@@ -161,11 +170,11 @@ class _Search:
             return self._met(above[-1], later=False)
         return self._met(behind[0], later=True) if behind else None
 
-    def _met(self, index: int, *, later: bool) -> tuple[int, Link, int]:
+    def _met(self, index: int, *, later: bool) -> tuple[int, Link]:
         place = self._span(index)
         name = name_of(self._view, self._reached[index])
         found = Link(Signal.MEETING, name, place, place, later=later)
-        return self._distance(index, later=later), found, index
+        return self._distance(index, later=later), found
 
     def _distance(self, index: int, *, later: bool) -> int:
         second = self._second.index
@@ -191,17 +200,27 @@ class _Search:
         above = [p for p in mine if p < start and self._shared_loops(p, start)]
         return above[-1] if above else None
 
-    def _fence(self, until: int) -> Span | None:
-        """Return the proxy fence of the first side between it and an index, going round a loop."""
-        start, fences = self._first.index, self._of(Op.FENCE_PROXY_ASYNC)
-        mine = [f for f in fences if self._meets(f, self._first)]
-        wanted = (start, until) if start < until else None
-        for index in mine:
-            if wanted is not None and wanted[0] < index < wanted[1]:
-                return self._span(index)
-            if wanted is None and index > start and self._shared_loops(index, start):
+    def _fence(self) -> Span | None:
+        """Return a proxy fence of either side between the two, or round a loop that has both.
+
+        The writers may fence before they signal, or who starts the engine after it has waited.
+        """
+        start, end = self._first.index, self._second.index
+        for index in self._of(Op.FENCE_PROXY_ASYNC):
+            if not (self._meets(index, self._first) or self._meets(index, self._second)):
+                continue
+            straight = start < index < end
+            apart_from_text = start > end or not self._same_branch(start, end)
+            own = self._meets(index, self._first) and index > start
+            other = self._meets(index, self._second) and index < end
+            if straight or (apart_from_text and (own or other)):
                 return self._span(index)
         return None
+
+    def _same_branch(self, one: int, other: int) -> bool:
+        """Tell whether some thread makes both accesses, so that the text has them in order."""
+        here, there = self._reached[one].participants, self._reached[other].participants
+        return bool(here.possible & there.possible)
 
     def _of(self, op: Op) -> list[int]:
         return [index for index, one in enumerate(self._reached) if one.operation.op is op]

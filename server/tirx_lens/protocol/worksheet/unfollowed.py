@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
-from tirx_lens.protocol.worksheet.cells import Said, in_order
+from tirx_lens.protocol.worksheet.cells import Said, in_order, written
 
 if TYPE_CHECKING:
     from tirx_lens.model.objects import KernelObject
@@ -55,7 +55,8 @@ def undecided(view: KernelView) -> tuple[Said, ...]:
     for reached in view.reach.reached if view.reach is not None else ():
         operation = reached.operation
         if operation.op is Op.OPAQUE:
-            reason = f"the body of `{operation.name}` is not known: it may wait, signal or access"
+            called = written(operation.span, view)
+            reason = f"what `{called}` does is not known: it may wait, signal or access storage"
             found.setdefault(reason, []).append(operation.span)
     if view.reach is not None and not view.reach.shape.cluster_known:
         found.setdefault(

@@ -12,6 +12,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.protocol.worksheet.cells import written
 from tirx_lens.rules.facts.bulk import barrier_in
+from tirx_lens.threads.named import named_barrier_uses
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
@@ -27,19 +28,20 @@ class Signal(Enum):
     BYTES = "its bytes have landed"
     COMMIT = "the commit arrives"
     ARRIVAL = "the threads have arrived"
-    MEETING = "both have met"
+    MEETING = "the threads have come"
     GROUP = "the bulk group has been read"
     ORDER = "program order"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A barrier: that of a wrapper, or raw words of a buffer.
+    """A barrier: that of a wrapper, raw words of a buffer, or a named barrier, which has no owner.
 
-    Raw words are told apart by their index where it is a number; `index` is None where it is not.
+    Raw words are told apart by their index where it is a number, named barriers by theirs; `index`
+    is None where it is not known.
     """
 
-    owner: KernelObject
+    owner: KernelObject | None
     index: int | None = None
     name: str = field(default="", compare=False)
 
@@ -95,7 +97,23 @@ def _uses(view: KernelView) -> Uses:
         )
         signal = Signal.COMMIT if commits else Signal.ARRIVAL
         found.signals.setdefault(word, []).append((index, signal))
+    _add_named(view, found)
     return found
+
+
+def _add_named(view: KernelView, found: Uses) -> None:
+    """Add the named barriers at which some threads only arrive: those tell others one way."""
+    if view.reach is None:
+        return
+    places = {id(reached): index for index, reached in enumerate(view.reach.reached)}
+    named = list(named_barrier_uses(view.reach))
+    one_way = {number for use in named if not use.blocks for number, _ in use.comers}
+    for use in named:
+        for number in one_way & {number for number, _ in use.comers}:
+            word, index = Word(None, number, f"named barrier {number}"), places[id(use.reached)]
+            found.signals.setdefault(word, []).append((index, Signal.MEETING))
+            if use.blocks:
+                found.waits.setdefault(word, []).append(index)
 
 
 def _word(view: KernelView, operation: Operation) -> Word | None:
