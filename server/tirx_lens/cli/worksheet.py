@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     filled = worksheet(file.source, ours, library, builder)
     if not filled.kernels:
         named = f"no kernel of {builder}" if builder is not None else "no TIRx kernel"
-        return _fail(f"{path} has {named}: no @T.prim_func or @T.jit that could be read")
+        why = "it has syntax errors" if filled.has_errors else "no @T.prim_func or @T.jit to read"
+        return _fail(f"{path} has {named}: {why}")
     streams.prepare(utf8=arguments.output_format == "json")
     streams.write(sys.stdout, _written(Sheets(path, filled), arguments.output_format))
     return WRITTEN if _is_whole(filled) else PARTLY
