@@ -12,10 +12,9 @@ const PAUSE_MS = 500;
 
 const STYLE = `
   body { padding: 0 1rem 2rem; color: var(--vscode-editor-foreground); font-size: var(--vscode-font-size); }
-  table { border-collapse: collapse; margin: 0.5rem 0 1rem; }
+  table { border-collapse: collapse; width: max-content; margin: 0.5rem 0 1rem; }
   th, td { border: 1px solid var(--vscode-editorWidget-border, #8884); padding: 0.3rem 0.5rem; text-align: left; vertical-align: top; }
-  td { min-width: 4.5rem; }
-  td:last-child { min-width: 11rem; }
+  td { max-width: 13rem; }
   th { background: var(--vscode-editorWidget-background); position: sticky; top: 0; }
   code { font-family: var(--vscode-editor-font-family); color: var(--vscode-textPreformat-foreground); background: none; }
   a { color: var(--vscode-textLink-foreground); }
