@@ -109,7 +109,11 @@ def lifetimes(view: KernelView) -> Lifetimes:
     """Return how long what a kernel keeps is valid; nothing where its threads are not known."""
     if view.reach is None:
         return Lifetimes()
-    rows = [_row(view, buffer) for buffer in storage_of(view) if accesses_of(view, buffer)]
+    rows = [
+        _row(view, buffer)
+        for buffer in storage_of(view)
+        if accesses_of(view, buffer) or stray_uses(view, buffer)
+    ]
     return Lifetimes(tuple(rows), _held(view))
 
 

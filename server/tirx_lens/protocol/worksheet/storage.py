@@ -17,6 +17,7 @@ from tirx_lens.protocol.worksheet.accesses import (
 )
 from tirx_lens.protocol.worksheet.cells import By, Who, by, in_order, who
 from tirx_lens.protocol.worksheet.unfollowed import stray_uses
+from tirx_lens.protocol.worksheet.words import raw_word_buffers
 from tirx_lens.rules.facts.pool_layout import layouts_as_far_as_known
 from tirx_lens.rules.facts.tmem import allocations, deallocations
 from tirx_lens.rules.facts.tmem_columns import first_column, taken_columns
@@ -135,6 +136,7 @@ def _pooled(one: Allocation, view: KernelView) -> StorageRow:
         *(made.name, Memory.SHARED, made.span, _shape(made)),
         *(one.start, one.size, max(one.alignment, 1)),
         uses=_uses(accesses_of(view, made), view),
+        is_words=made in view.once(raw_word_buffers),
         stray=stray_uses(view, made),
     )
 
@@ -152,6 +154,7 @@ def _other(buffer: KernelObject, view: KernelView) -> StorageRow:
     return StorageRow(
         *(buffer.name, memory, buffer.span, _shape(buffer), start, columns, None),
         uses=uses,
+        is_words=buffer in view.once(raw_word_buffers),
         stray=stray,
     )
 

@@ -79,6 +79,15 @@ def pointer_of(operation: Operation) -> Expr | None:
     return operation.arguments[at] if len(operation.arguments) > at else None
 
 
+def raw_word_buffers(view: KernelView) -> frozenset[KernelObject]:
+    """Return the buffers whose elements are initialised as mbarrier words."""
+    reached = view.reach.reached if view.reach is not None else ()
+    inits = (one.operation for one in reached if one.operation.op is Op.MBARRIER_INIT)
+    words = (word_of(view, pointer_of(init)) for init in inits)
+    owners = (word.owner for word in words if word is not None)
+    return frozenset(owner for owner in owners if owner is not None)
+
+
 def _uses(view: KernelView) -> Uses:
     found = Uses()
     for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
