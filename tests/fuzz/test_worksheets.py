@@ -11,6 +11,9 @@ from tirx_lens.protocol.worksheet.pairs import Side
 from tirx_lens.protocol.worksheet.read import worksheet
 
 from .profiles import examples
+from .rings import Barriers, Release, Ring, Rounds, Stores
+from .spelling import SPELLINGS
+from .style import Counter, Guards, Ids, Style
 from .test_correct_kernels import GEMMS, RINGS
 
 if TYPE_CHECKING:
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from tirx_lens.protocol.worksheet.sheet import KernelSheet
 
     from .gemms import Gemm
-    from .rings import Ring
 
 
 def sheet_of(text: str) -> KernelSheet:
@@ -59,6 +61,37 @@ def test_rings(ring: Ring) -> None:
     full = barrier(sheet, "full")
     assert full.sums is None or full.sums[0] == full.sums[1], text
     assert not any(row.deviations for row in sheet.skeleton), text
+
+
+def test_a_ring_that_is_filled_ahead_of_the_first_wait() -> None:
+    """Its producer waits at phase 0 for the first time, and deviates from nothing by that."""
+    style = Style(
+        *(SPELLINGS[0], Ids.WARPGROUP, Guards.NESTED, Counter.STATE),
+        elects=True,
+        swapped=False,
+        helpers=frozenset(),
+        reversed_roles=False,
+    )
+    ring = Ring(
+        style,
+        *(2, 0, 0, 1, 1),
+        arms_each=False,
+        barriers=Barriers.WRAPPERS,
+        release=Release.EVERY_THREAD,
+        rounds=Rounds.CONSTANT,
+        tiles=2,
+        stores=Stores.DIRECT,
+        out_slots=1,
+        prefills=True,
+        drains=False,
+        cluster_publish=False,
+        init_after_commit=False,
+        by_name=False,
+        elects_inside=False,
+    )
+    sheet = sheet_of(ring.text())
+    assert [wait.first_phase for wait in barrier(sheet, "empty").waits] == [0]
+    assert not any(row.deviations for row in sheet.skeleton)
 
 
 @examples(30, 1500)

@@ -11,7 +11,8 @@ from tirx_lens.protocol.worksheet.cells import Said, in_order, who
 from tirx_lens.protocol.worksheet.landmarks import is_selective
 from tirx_lens.protocol.worksheet.meetings import misses_some
 from tirx_lens.protocol.worksheet.pairs import Side, pairs
-from tirx_lens.protocol.worksheet.sides import parity_at
+from tirx_lens.protocol.worksheet.sides import parity_at, reached_at
+from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.publication import writers_of
 from tirx_lens.rules.facts.tmem_balance import surplus
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.worksheet.landmarks import Landmarks
+    from tirx_lens.rules.facts.handoffs import Handoff
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
@@ -146,10 +148,30 @@ def _first_phases(view: KernelView) -> Iterator[Said]:
             continue
         places = (one.waits[0].operation.span, other.waits[0].operation.span)
         both = f"`{one.barrier.name}` and `{other.barrier.name}`"
+        if _has_prologue(view, one, other) or _has_prologue(view, other, one):
+            continue  # what is handed over ahead of the first wait shifts the phases
         if parities[0] == parities[1]:
             yield Said(f"the first waits for {both} both ask for phase {parities[0]}", places)
         elif pairing.side is Side.FULL and parities[0] != 0:
             yield Said(f"the first wait for `{one.barrier.name}`, the full side, passes", places)
+
+
+def _has_prologue(view: KernelView, signalled: Handoff, waited: Handoff) -> bool:
+    """Tell whether a barrier is signalled, in no loop of it, above the first wait for the other."""
+    first = reached_at(view, waited.waits[0].operation)
+    for place in (*signalled.arrivals, *signalled.copies):
+        reached = reached_at(view, place.operation)
+        if (
+            first is None
+            or reached is None
+            or position_of(view, reached) > position_of(view, first)
+        ):
+            continue
+        alike = {id(loop) for loop in first.loops} & {id(loop) for loop in reached.loops}
+        mine = reached.participants.possible & first.participants.possible
+        if mine and len(alike) < len(first.loops):
+            return True
+    return False
 
 
 def of_clean_up(marks: Landmarks, view: KernelView) -> Iterator[Said]:
