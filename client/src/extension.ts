@@ -12,6 +12,7 @@ import { needsRestart, readSettings } from "./settings";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
+import { WorksheetPanels } from "./worksheet";
 
 /** What `deactivate` has to wait for; VS Code calls it with no arguments. */
 let running: Supervisor | undefined;
@@ -29,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const cuda = new CudaGenerator(supervisor, views, context.workspaceState, architecture, channels.extension);
   const { registerCommand } = vscode.commands;
   const linkedCursor = new LinkedCursor(views);
+  const worksheets = new WorksheetPanels(supervisor);
 
   context.subscriptions.push(
     channels.extension,
@@ -39,7 +41,9 @@ export function activate(context: vscode.ExtensionContext): void {
     new CudaLanguage(views),
     new ResourcePanel(views),
     linkedCursor,
+    worksheets,
     trackTirxFiles(),
+    registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {
       await cuda.showBeside(vscode.window.activeTextEditor);
       linkedCursor.reveal();

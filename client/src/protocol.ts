@@ -199,6 +199,22 @@ export interface Failed {
 
 export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed;
 
+export interface WorksheetParams {
+  readonly textDocument: { readonly uri: string };
+  /** Where the kernel is; without it, all kernels of the document. */
+  readonly position?: Position;
+}
+
+/** Worksheets as Markdown; links are `PATH#L12` with lines from 1. */
+export interface Worksheet {
+  readonly kind: "worksheet";
+  readonly title: string;
+  /** The path that links to the document itself have. */
+  readonly path: string;
+  readonly markdown: string;
+}
+
+export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");

@@ -107,7 +107,7 @@ def analyse(
     joined = library.joined(source) if library is not None else source
 
     def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-        again = read_kernels(source, given_instead(given, kernel, arguments), library).kernels
+        again = read_kernels(source, given_insisted(given, kernel, arguments), library).kernels
         return next((one for one in again if one.span == kernel.span), None)
 
     checked = check_kernels(
@@ -156,10 +156,10 @@ def check_kernels(
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
 
 
-def given_instead(given: Given, kernel: Kernel, arguments: Mapping[str, int]) -> Given:
+def given_insisted(given: Given, kernel: Kernel, arguments: Mapping[str, int]) -> Given:
     """Return what is given for a text in which a kernel's builder has other arguments."""
     values = tuple(arguments.items())
-    return replace(given, instead=(BuilderArguments(kernel.builder or kernel.name, values),))
+    return replace(given, insisted=(BuilderArguments(kernel.builder or kernel.name, values),))
 
 
 def conclude(

@@ -10,7 +10,7 @@ from tirx_lens.analysis import (
     Selection,
     check_kernels,
     conclude,
-    given_instead,
+    given_insisted,
     unreadable,
 )
 from tirx_lens.model.given import Given
@@ -122,8 +122,8 @@ class Analyser:
         unwanted = frozenset(others) - {start}
 
         def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-            instead = given_instead(given, kernel, arguments)
-            for place, kernels in version.kernels(unwanted, instead, self._library):
+            insisted = given_insisted(given, kernel, arguments)
+            for place, kernels in version.kernels(unwanted, insisted, self._library):
                 if place == start:
                     return next((one for one in kernels if one.span == kernel.span), None)
             return None

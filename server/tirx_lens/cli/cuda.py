@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
 from tirx_lens.cli.cuda_output import print_json, print_text
+from tirx_lens.cli.naming import split_builder
 from tirx_lens.compile.builders import Builder, find_builder, find_builders
 from tirx_lens.compile.cache import ResultCache
 from tirx_lens.compile.cache_folder import CacheFolder, default_folder
@@ -109,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output_format == "json":
         print_json(results, checked)
     else:
-        print_text(results, checked, _split(arguments.file)[0], texts=arguments.html is None)
+        print_text(results, checked, split_builder(arguments.file)[0], texts=arguments.html is None)
     stages = {item.stage for result in results for item in result.diagnostics}
     if Stage.ENVIRONMENT in stages:
         return FAILED
@@ -126,7 +127,7 @@ async def _build(requests: tuple[BuildRequest, ...], interpreter: str) -> tuple[
 
 
 def _requests(arguments: argparse.Namespace, options: FileOptions) -> tuple[BuildRequest, ...]:
-    path, name = _split(arguments.file)
+    path, name = split_builder(arguments.file)
     try:
         with tokenize.open(path) as file:
             text = file.read()
@@ -166,17 +167,9 @@ def _requests(arguments: argparse.Namespace, options: FileOptions) -> tuple[Buil
 
 def _options(arguments: argparse.Namespace) -> FileOptions:
     configured = Configured.of_source(arguments)
-    options = configured.options(_split(arguments.file)[0])
+    options = configured.options(split_builder(arguments.file)[0])
     configured.refuse_problems()
     return options
-
-
-def _split(argument: str) -> tuple[Path, str | None]:
-    """Split FILE:BUILDER; a colon may be part of a file's name."""
-    path, colon, name = argument.rpartition(":")
-    if not colon or Path(argument).is_file() or not name.replace(".", "").isidentifier():
-        return Path(argument), None
-    return Path(path), name
 
 
 def _choose(path: Path, text: str, name: str | None) -> tuple[Builder | str, ...]:

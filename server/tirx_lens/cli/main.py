@@ -21,6 +21,7 @@ COMMANDS = {
     "cuda": "print the CUDA that a kernel becomes",
     "rules": "list the rules, or explain one",
     "server": "speak the Language Server Protocol on standard input and output",
+    "worksheet": "fill in roles, storage, handoffs and lifetimes of a file's kernels",
 }
 
 FAILED = 2

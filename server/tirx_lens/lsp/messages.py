@@ -24,6 +24,10 @@ STATUS = "tirxLens/status"
 """Notification of the server's: what it is doing, and with which interpreter and TVM."""
 
 
+WORKSHEET = "tirxLens/worksheet"
+"""Request: the worksheets of an open document's kernels. Executes nothing."""
+
+
 class MalformedMessageError(ValueError):
     """The parameters of a message are not of the shape they must have; the text says which."""
 
@@ -89,6 +93,26 @@ class CudaParams:
         return cls(
             *(uri, line, column, builder, written, answers, arch, machine, token, config, chosen)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class WorksheetParams:
+    """What `tirxLens/worksheet` asks for: of the kernels around a line, or of all."""
+
+    uri: str
+    line: int | None = None
+
+    @classmethod
+    def from_json(cls, params: object) -> WorksheetParams:
+        """Read the parameters; raises `MalformedMessageError`."""
+        uri = _at(_at(params, "textDocument"), "uri")
+        if not isinstance(uri, str):
+            raise MalformedMessageError("textDocument.uri must be a string")
+        position = _at(params, "position")
+        line = _at(position, "line")
+        if position is not None and not isinstance(line, int):
+            raise MalformedMessageError("position must hold the number line")
+        return cls(uri, line)
 
 
 def _text(params: object, key: str) -> str | None:
@@ -230,7 +254,7 @@ class ChooseArguments:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """There is no CUDA. `line` and `column` are zero-based, in the client's units.
+    """There is nothing to show. `line` and `column` are zero-based, in the client's units.
 
     `document` is the URI of the whole message, for a client that can show it.
     """
@@ -254,7 +278,26 @@ class Failed:
         return reply | {name: value for name, value in more.items() if value is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class WorksheetText:
+    """Worksheets as Markdown. Links are `PATH#L12`, quoted; `path` is that of the document."""
+
+    title: str
+    path: str
+    markdown: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reply."""
+        return {
+            "kind": "worksheet",
+            "title": self.title,
+            "path": self.path,
+            "markdown": self.markdown,
+        }
+
+
 CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed
+WorksheetReply = WorksheetText | Failed
 
 
 class State(Enum):

@@ -27,6 +27,7 @@ from tirx_lens.lsp.projects import Projects, check_configuration, is_configurati
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
+from tirx_lens.lsp.worksheet import reply_to
 from tirx_lens.model.source import Encoding
 
 if TYPE_CHECKING:
@@ -372,6 +373,10 @@ def create_server(
         reply = await server.cuda.reply_to(params)
         # It has as many entries as the CUDA has lines: too many for the message loop.
         return await server.background.run(reply.to_json)
+
+    @server.feature(messages.WORKSHEET)
+    async def worksheet(params: Any) -> dict[str, Any]:
+        return await reply_to(server, params)
 
     @server.feature(messages.DID_GRANT_TRUST)
     def did_grant_trust(_: Any) -> None:

@@ -42,23 +42,23 @@ class Given:
     """What is given for one text from outside it.
 
     `arguments` count for parameters that no comment above their builder names, and before calls in
-    the text; those that count `instead` go before everything. `more` has further sets of arguments
-    that a user may choose for a build; the rules read none of them. `tvm_version` is None where the
-    text's own spelling is to tell.
+    the text. `insisted` count before all of these: the user names them for this once. `more` has
+    further sets of arguments that a user may choose for a build; the rules read none of them.
+    `tvm_version` is None where the text's own spelling is to tell.
     """
 
     arguments: tuple[BuilderArguments, ...] = ()
     tvm_version: TvmVersion | None = None
     more: tuple[BuilderArguments, ...] = ()
-    instead: tuple[BuilderArguments, ...] = ()
+    insisted: tuple[BuilderArguments, ...] = ()
 
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values given for the parameters of a builder."""
         return _values(self.arguments, builder)
 
-    def instead_of(self, builder: str) -> Mapping[str, Argument]:
-        """Return the values that count for a builder whatever else is said of it."""
-        return _values(self.instead, builder)
+    def insisted_for(self, builder: str) -> Mapping[str, Argument]:
+        """Return the values that the user insists on for the parameters of a builder."""
+        return _values(self.insisted, builder)
 
     def sets_of(self, builder: str) -> tuple[Mapping[str, Argument], ...]:
         """Return every set of values given for a builder, the one that the rules read first.

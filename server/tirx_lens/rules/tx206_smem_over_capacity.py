@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.pool_layout import Allocation, PoolLayout, pool_layouts
+from tirx_lens.rules.facts.pool_layout import LARGEST, Allocation, PoolLayout, pool_layouts
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LIMIT = 227 * 1024  # bytes, of sm_90 and sm_100; no target has more
 _MOST_SHOWN = 8
 
 
@@ -187,14 +186,14 @@ kernel = build(8)
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Add up each pool."""
         for layout in pool_layouts(view.kernel.body):
-            over = [one for one in layout.allocations if one.end > _LIMIT]
+            over = [one for one in layout.allocations if one.end > LARGEST]
             told = _told(layout)
             if over:
                 yield self._finding(layout, over)
-            elif told is not None and layout.commit is not None and told > _LIMIT:
+            elif told is not None and layout.commit is not None and told > LARGEST:
                 message = (
                     f"`{layout.pool.name}` reserves {told:,} bytes of shared memory and a CTA can "
-                    f"have {_LIMIT:,} (227 KiB): the kernel cannot be launched"
+                    f"have {LARGEST:,} (227 KiB): the kernel cannot be launched"
                 )
                 yield self.finding(Severity.ERROR, message, layout.commit.span)
 
@@ -203,7 +202,7 @@ kernel = build(8)
         total = max(allocation.end for allocation in over)
         message = (
             f"`{layout.pool.name}` needs {total:,} bytes of shared memory ({_sum(layout)}) and a "
-            f"CTA can have {_LIMIT:,} (227 KiB): from here on it is too much, and the kernel "
+            f"CTA can have {LARGEST:,} (227 KiB): from here on it is too much, and the kernel "
             "cannot be launched. Use fewer stages or smaller tiles"
         )
         largest = max(layout.allocations, key=lambda one: one.size)

@@ -1,6 +1,7 @@
 """The builder arguments that are named for a file: by a comment, the project, or a call in it.
 
-`# tirx-lens: args M=1024 ...` above the builder goes before what the project gives, name by name.
+`# tirx-lens: args M=1024 ...` above the builder goes before what the project gives, name by name;
+what the user insists on for once goes before both.
 Calls count only where neither names anything: the arguments of a builder are then those of one
 call, and no mixture that nobody builds with.
 """
@@ -62,14 +63,17 @@ def commented_arguments(definition: Node) -> Mapping[str, Expr]:
 
 
 def named_arguments(definition: Node, given: Given) -> Mapping[str, Expr]:
-    """Return the arguments that the comment above a definition names, else the project gives."""
+    """Return the arguments that are named for a builder.
+
+    Those that the user insists on, else the comment above it names, else the project gives.
+    """
     name = field_of(definition, "name")
     parameters = {parameter.name for parameter in parameters_of(definition)}
-    ours = given.arguments_of(text_of(name)) if name is not None else {}
+    builder = text_of(name) if name is not None else ""
+    ours, insisted = given.arguments_of(builder), given.insisted_for(builder)
     named: dict[str, Expr] = {key: Const(ours[key]) for key in ours if key in parameters}
     named.update(commented_arguments(definition))
-    instead = given.instead_of(text_of(name)) if name is not None else {}
-    named.update((key, Const(value)) for key, value in instead.items())
+    named.update((key, Const(insisted[key])) for key in insisted if key in parameters)
     return named
 
 

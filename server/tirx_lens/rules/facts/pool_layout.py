@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Block
 
+LARGEST = 227 * 1024
+"""The bytes of shared memory that a CTA can have on sm_90 and sm_100; no target has more."""
+
 _WORD = 8  # bytes of an mbarrier
 _ADDRESS = 4  # bytes of a TMEM address
 _MATRIX = ("alloc_tcgen05_mma_AB", "alloc_mma")
@@ -28,13 +31,17 @@ _DEFAULT_BYTES = {"alloc": 4} | dict.fromkeys(_MATRIX, 2)  # float32, float16
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One object in a pool; `end` is exclusive. `aligned` bytes before `start` are skipped."""
+    """One object in a pool; `end` is exclusive. `aligned` bytes before `start` are skipped.
+
+    `alignment` is what its start is a multiple of, in bytes; 0 where nothing is asked for.
+    """
 
     operation: Operation
     made: KernelObject
     start: int
     end: int
     aligned: int
+    alignment: int = 0
 
     @property
     def size(self) -> int:
@@ -48,11 +55,17 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class PoolLayout:
-    """A pool with its allocations in order and its last commit."""
+    """A pool with its allocations in order and its last commit.
+
+    Where something of it is not known, `stopped_at` is the first such operation, `reason` says why,
+    and the allocations are those above it.
+    """
 
     pool: KernelObject
     allocations: tuple[Allocation, ...]
     commit: Operation | None
+    stopped_at: Operation | None = None
+    reason: str | None = None
 
 
 def pool_layouts(body: Block) -> Iterator[PoolLayout]:
@@ -60,6 +73,15 @@ def pool_layouts(body: Block) -> Iterator[PoolLayout]:
     program = placed(body)
     if any(p.operation.op is Op.OPAQUE and p.operation.name == "half-typed" for p in program):
         return
+    yield from (layout for layout in _layouts(program) if layout.reason is None)
+
+
+def layouts_as_far_as_known(body: Block) -> Iterator[PoolLayout]:
+    """Yield the layout of every pool, up to the first operation that leaves its place open."""
+    yield from _layouts(placed(body))
+
+
+def _layouts(program: list[Placed]) -> Iterator[PoolLayout]:
     concerned: dict[KernelObject, list[Placed]] = {}
     for place in program:
         for pool in _pools_of(place.operation):
@@ -67,36 +89,55 @@ def pool_layouts(body: Block) -> Iterator[PoolLayout]:
     for place in program:
         made = place.operation.created
         if made is not None and made.kind is ObjectKind.SMEM_POOL:
-            owns = not made.arguments and not made.keywords
-            layout = _layout(made, concerned.get(made, [])) if owns else None
-            if layout is not None:
-                yield layout
+            if made.arguments or made.keywords:
+                reason = "it is given memory that something else owns"
+                yield PoolLayout(made, (), None, place.operation, reason)
+            else:
+                yield _layout(made, concerned.get(made, []))
 
 
-def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout | None:
+def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout:
     offset = 0
     allocations: list[Allocation] = []
     commit: Operation | None = None
     for place in program:
         operation = place.operation
-        if place.loops or place.is_chosen or not operation.complete:
-            return None
+        reason = _why_open(place)
+        if reason is not None:
+            return PoolLayout(pool, tuple(allocations), commit, operation, reason)
         if operation.op is Op.POOL_COMMIT:
             commit = operation
         elif operation.op is Op.POOL_MOVE:
-            target = constant_int(operation.argument(0, "offset"))
-            if target is None:
-                return None
-            offset = target
+            offset = constant_int(operation.argument(0, "offset")) or 0
         else:
             made, needs = operation.created, _needs(operation)
-            if made is None or needs is None:
-                return None
+            if made is None or needs is None:  # `_why_open` has ruled it out
+                continue
             size, align = needs
             start = -(-offset // align) * align if align > 0 else offset
-            allocations.append(Allocation(operation, made, start, start + size, start - offset))
+            skipped = start - offset
+            allocations.append(Allocation(operation, made, start, start + size, skipped, align))
             offset = start + size
     return PoolLayout(pool, tuple(allocations), commit)
+
+
+def _why_open(place: Placed) -> str | None:
+    """Say why an operation leaves the places of what follows open; None where it does not."""
+    operation = place.operation
+    if place.loops:
+        return "it stands in a loop"
+    if place.is_chosen:
+        return "the host decides if it exists"
+    if not operation.complete:
+        return "a `*` or `**` hides some of its arguments"
+    if operation.op is Op.POOL_COMMIT:
+        return None
+    if operation.op is Op.POOL_MOVE:
+        known = constant_int(operation.argument(0, "offset")) is not None
+        return None if known else "the offset that it goes to is not known"
+    if operation.created is None:
+        return f"`{operation.name}` is not followed"
+    return None if _needs(operation) is not None else "its size is not known from the text"
 
 
 def _pools_of(operation: Operation) -> set[KernelObject]:
