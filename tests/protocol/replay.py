@@ -128,8 +128,19 @@ class _Scene:
         assert goes(event.role, self.at_door(step.meeting)), f"{event}: not all have come"
 
     def room(self, step: Meet) -> Room:
-        threads = [role.threads for role in self.program.roles]
-        return self.rooms.setdefault(step.meeting, Room(step.expected, threads.__getitem__))
+        if step.meeting not in self.rooms:
+            threads = [role.threads for role in self.program.roles]
+            uses = [
+                (role, one)
+                for role in self.program.roles
+                for one in role.steps
+                if isinstance(one, Meet) and one.meeting == step.meeting
+            ]
+            alike = all(one.blocks and one.expected == step.expected for _, one in uses)
+            comers = sum({id(role): role.threads for role, _ in uses}.values())
+            all_come = alike and comers == step.expected
+            self.rooms[step.meeting] = Room(step.expected, threads.__getitem__, all_come)
+        return self.rooms[step.meeting]
 
     def at_door(self, meeting: Meeting) -> set[int]:
         """Return the roles whose next step is to wait at a meeting."""

@@ -32,10 +32,15 @@ class State(NamedTuple):
 
 @dataclass
 class Room:
-    """The states that one meeting may be in."""
+    """The states that one meeting may be in.
+
+    Where `all_come`, those who ever come are just as many as a generation takes: when each came then
+    makes no difference, and they are taken to come at once.
+    """
 
     expected: int
     threads_of: Callable[[int], int]
+    all_come: bool = False
     states: set[State] = field(default_factory=lambda: {State()})
 
     def arrives(self, role: int, at_door: set[int]) -> bool:
@@ -65,6 +70,8 @@ class Room:
 
     def any(self, at_door: set[int]) -> set[State]:
         """Return the states after any of these roles have come in."""
+        if self.all_come:
+            return {self._with_all(state, at_door) for state in self.states}
         found, open_ = set(self.states), list(self.states)
         while open_:
             state = open_.pop()
@@ -76,3 +83,10 @@ class Room:
                         found.add(came)
                         open_.append(came)
         return found
+
+    def _with_all(self, state: State, at_door: set[int]) -> State:
+        for role in sorted(at_door - {role for role, _ in state.waiting}):
+            after = state.come(self.threads_of(role), self.expected)
+            assert after is not None
+            state = after._replace(waiting=after.waiting | {(role, state.complete)})
+        return state
