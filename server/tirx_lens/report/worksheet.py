@@ -54,11 +54,14 @@ class _Writer:
             )
             yield ""
         if sheet.runs:
-            yield from ("Runs that were followed to their end:", "")
-            yield from (f"- {text(run)}" for run in sheet.runs)
+            yield from ("Run in small:", "")
+            yield from (
+                f"- {text(run.text)} {self._cells.at(run.places)}".rstrip() for run in sheet.runs
+            )
             yield ""
         if sheet.unfollowed is not None:
-            yield from (f"No run was followed: {text(sheet.unfollowed)}", "")
+            why = f"{text(sheet.unfollowed.text)} {self._cells.at(sheet.unfollowed.places)}"
+            yield from (f"Not run: {why}".rstrip(), "")
         yield from self._roles(sheet)
         yield from self._storage(sheet)
         yield from self._handoff(sheet)

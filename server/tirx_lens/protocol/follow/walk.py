@@ -54,6 +54,7 @@ class Walker:
         """Return the steps of a group."""
         steps: list[Step] = []
         self._block(body, group, thread, steps)
+        self._left -= len(steps)
         return tuple(steps)
 
     def _relevant(self, block: Block) -> tuple[Operation, ...]:
@@ -132,7 +133,7 @@ class Walker:
             return
         steps.extend(self._maker.steps_of(reached, group, thread))
         if len(steps) > self._left:
-            raise NotFollowed(f"a role takes more than {_MOST_STEPS} steps", operation.span)
+            raise NotFollowed(f"its roles take more than {_MOST_STEPS} steps", operation.span)
 
     def _loop(
         self, loop: Loop, group: Group, thread: Registers, steps: list[Step]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.given import BuilderArguments, Given
 from tirx_lens.protocol.worksheet.sheet import KernelSheet, broken_sheet, kernel_sheet
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
@@ -12,9 +13,12 @@ from tirx_lens.syntax.read import read_kernels
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from tirx_lens.model.given import Given, TvmVersion
+    from collections.abc import Mapping
+
+    from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
+    from tirx_lens.rules.rule import ReadAnew
     from tirx_lens.syntax.library import Library
 
 
@@ -45,17 +49,26 @@ def worksheet(
     read = read_kernels(source, given, library)
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
+
+    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
+        insisted = (BuilderArguments(kernel.builder or kernel.name, tuple(arguments.items())),)
+        again = read_kernels(source, replace(given or Given(), insisted=insisted), library).kernels
+        return next((one for one in again if one.span == kernel.span), None)
+
     sheets = tuple(
-        _sheet(joined, kernel, version)
+        _sheet(joined, kernel, version, read_anew)
         for kernel in read.kernels
         if builder is None or builder == (kernel.builder or kernel.name)
     )
     return Worksheet(joined, sheets, read.has_errors)
 
 
-def _sheet(source: SourceText, kernel: Kernel, version: TvmVersion | None) -> KernelSheet:
+def _sheet(
+    source: SourceText, kernel: Kernel, version: TvmVersion | None, read_anew: ReadAnew
+) -> KernelSheet:
     """Fill in one worksheet; a part of ours that breaks costs this kernel's, and says so."""
     try:
-        return kernel_sheet(KernelView(source, kernel, reach(kernel, compute), version))
+        view = KernelView(source, kernel, reach(kernel, compute), version, read_anew=read_anew)
+        return kernel_sheet(view)
     except Exception as error:
         return broken_sheet(kernel, f"{type(error).__name__}: {error}")

@@ -10,6 +10,7 @@ from tirx_lens.protocol.worksheet.handoff import BarrierRow, barriers
 from tirx_lens.protocol.worksheet.lifetime import Lifetimes, lifetimes
 from tirx_lens.protocol.worksheet.meetings import MeetingRow, meetings
 from tirx_lens.protocol.worksheet.roles import RoleRow, roles
+from tirx_lens.protocol.worksheet.runs import runs, unfollowed
 from tirx_lens.protocol.worksheet.skeleton import StepRow, skeleton
 from tirx_lens.protocol.worksheet.storage import Storage, storage
 from tirx_lens.protocol.worksheet.unfollowed import undecided
@@ -27,8 +28,8 @@ class KernelSheet:
     `builder` is the function around it. `threads` are those of a CTA and `ctas` the CTAs of a
     cluster, None where the text does not say. `is_whole` is false where statements of it could not
     be read: its tables are then empty. `undecided` are reasons why something is left open.
-    `unfollowed` says why a run of the kernel could not be followed, None where it was, or where
-    none was tried; `runs` are the instances that were run to their end.
+    `unfollowed` says why the kernel could not be run, None where it was; `runs` are the instances
+    that were run, and how each ended.
     """
 
     name: str
@@ -44,8 +45,8 @@ class KernelSheet:
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
     skeleton: tuple[StepRow, ...] = ()
     undecided: tuple[Said, ...] = ()
-    unfollowed: str | None = None
-    runs: tuple[str, ...] = ()
+    unfollowed: Said | None = None
+    runs: tuple[Said, ...] = ()
 
 
 def broken_sheet(kernel: Kernel, reason: str) -> KernelSheet:
@@ -80,4 +81,6 @@ def kernel_sheet(view: KernelView) -> KernelSheet:
         lifetimes(view),
         skeleton(view),
         undecided(view),
+        unfollowed(view),
+        runs(view),
     )
