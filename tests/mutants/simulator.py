@@ -1,0 +1,58 @@
+"""What a run of the handoffs shows of a mutant, and of which mutants it must show something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.protocol.endings import End, endings
+
+if TYPE_CHECKING:
+    from tirx_lens.model.source import SourceText
+
+    from .verdict import Verdict
+
+HANDOFF_RULES = {
+    "TX101": "a barrier that nobody initialises",
+    "TX102": "a meeting of the CTA to which not all come",
+    "TX103": "a named barrier to which too few or too many come",
+    "TX104": "arrivals that end no phase, or end one too early",
+    "TX105": "roles that stop at different tiles",
+    "TX106": "roles that go round differently often",
+    "TX107": "a first wait that passes, or never does",
+    "TX108": "waits that wait for each other",
+    "TX109": "a barrier that nobody arrives at or initialises",
+    "TX110": "bytes that never come, or come too early",
+    "TX111": "a slot past the end, which nobody initialises",
+    "TX112": "a barrier that starts anew while it is used",
+    "TX113": "a state that stays where it is",
+    "TX115": "a phase that no bytes are armed for",
+    "TX203": "TMEM that is freed while it is used",
+    "TX301": "commits by lanes that issued no MMA",
+    "TX302": "writes that no proxy fence shows to an engine",
+    "TX303": "a store that nobody waits for",
+    "TX305": "registers that are used before they are loaded",
+    "TX306": "barriers that are used before they are initialised",
+    "TX308": "copies that every lane issues",
+    "TX309": "storage that is used too early, or overwritten too early",
+    "TX401": "a copy that tells no barrier",
+}
+"""Rules whose mistakes a run shows, and as what.
+
+The others are about where storage lies and how much there is (TX201, TX204-TX208), who executes
+an instruction of whole warps (TX202), the order of one thread's own instructions (TX304), scalars
+that threads pass to each other (TX209), sums and not their time (TX307), or the text.
+"""
+
+
+def is_matter_of_handoffs(verdict: Verdict) -> bool:
+    """Tell whether a run ought to show a mutant: one of the rules that might say so is of these."""
+    return any(code in HANDOFF_RULES for code in verdict.codes)
+
+
+def run_of(source: SourceText) -> End:
+    """Return how the handoffs of a text end: of several kernels, the worst."""
+    ends = {one.end for one in endings(source)}
+    return next((end for end in _WORST_FIRST if end in ends), End.UNFOLLOWED)
+
+
+_WORST_FIRST = (End.HANG, End.RACE, End.UNFOLLOWED, End.UNREAD, End.WELL)
