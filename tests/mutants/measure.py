@@ -16,7 +16,7 @@ from tirx_lens.model.finding import Severity
 from tirx_lens.model.source import SourceText
 
 from .mutate import Mutant, mutants
-from .simulator import is_matter_of_handoffs, run_of
+from .simulator import checked_and_run, is_matter_of_handoffs
 from .verdict import Effect
 
 if TYPE_CHECKING:
@@ -188,8 +188,11 @@ def _verdict(mutant: Mutant) -> Verdict:
 
 def _outcome(mutant: Mutant) -> Outcome:
     source, verdict = SourceText(mutant.text), _verdict(mutant)
-    analysis = analyse(source)
-    is_run = verdict.effect is Effect.HARMLESS or is_matter_of_handoffs(verdict)
+    end: End | None = None
+    if verdict.effect is Effect.HARMLESS or is_matter_of_handoffs(verdict):
+        analysis, end = checked_and_run(source)
+    else:
+        analysis = analyse(source)
     loud = [finding for finding in analysis.findings if finding.severity in _LOUD]
     return Outcome(
         mutant,
@@ -200,5 +203,5 @@ def _outcome(mutant: Mutant) -> Outcome:
             for finding in loud
         ),
         analysis.failures,
-        run_of(source) if is_run else None,
+        end,
     )

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
-from tests.protocol.endings import End, endings
+from tests.protocol.endings import End, ending_in
+
+from tirx_lens import analysis
+from tirx_lens.analysis import Analysis, analyse
+from tirx_lens.rules.rule import KernelView, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
 
     from .verdict import Verdict
@@ -49,10 +57,22 @@ def is_matter_of_handoffs(verdict: Verdict) -> bool:
     return any(code in HANDOFF_RULES for code in verdict.codes)
 
 
-def run_of(source: SourceText) -> End:
-    """Return how the handoffs of a text end: of several kernels, the worst."""
-    ends = {one.end for one in endings(source)}
-    return next((end for end in _WORST_FIRST if end in ends), End.UNFOLLOWED)
+def checked_and_run(source: SourceText) -> tuple[Analysis, End]:
+    """Check a text and run its kernels, each followed once for both: of several ends, the worst."""
+    ends: set[End] = set()
+
+    class Runs(Rule):
+        """Asked as the rules are, of the same view: what they run is not run again."""
+
+        code, name = "TX000", "runs"
+
+        def check(self, view: KernelView) -> Iterator[Finding]:
+            ends.add(ending_in(view).end)
+            yield from ()
+
+    with patch.object(analysis, "RULES", (*analysis.RULES, Runs)):
+        checked = analyse(source)
+    return checked, next((end for end in _WORST_FIRST if end in ends), End.UNFOLLOWED)
 
 
 _WORST_FIRST = (End.HANG, End.RACE, End.UNFOLLOWED, End.UNREAD, End.WELL)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.protocol.history import Hazard
-from tirx_lens.protocol.simulated import Simulated, simulated
+from tirx_lens.protocol.simulated import simulated
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
@@ -65,7 +65,7 @@ def views_of(source: SourceText) -> Iterator[KernelView]:
 
 def endings(source: SourceText) -> list[Ending]:
     """Run the kernels of a text."""
-    return [_ending(view, simulated(view)) for view in views_of(source)]
+    return [ending_in(view) for view in views_of(source)]
 
 
 def ending(source: SourceText) -> Ending:
@@ -74,7 +74,9 @@ def ending(source: SourceText) -> Ending:
     return one
 
 
-def _ending(view: KernelView, run: Simulated) -> Ending:
+def ending_in(view: KernelView) -> Ending:
+    """Run a kernel."""
+    run = simulated(view)
     name, history = view.kernel.name, run.history
     if run.unfollowed is not None or history is None:
         assert run.unfollowed is not None
