@@ -13,7 +13,13 @@ from tests.hardware.mistakes import (
     ending_of,
     said_of,
     table,
+    text_of,
 )
+from tests.protocol.endings import views_of
+from tests.protocol.replay import replay
+
+from tirx_lens.model.source import SourceText
+from tirx_lens.protocol.simulated import simulated
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -30,7 +36,11 @@ def test_what_is_said(mistake: Mistake) -> None:
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.what)
 def test_a_run_of_the_handoffs_ends_as_on_the_gpu(mistake: Mistake) -> None:
-    """Where it does not, the table says why."""
+    """Where it does not, the table says why. A second reading replays its history."""
+    for view in views_of(SourceText(text_of(mistake))):
+        history = simulated(view).history
+        assert history is not None
+        replay(history)
     one = ending_of(mistake)
     assert (one.end in FORETOLD[mistake.fate]) == (not mistake.unlike), one
 

@@ -22,8 +22,7 @@ from .verdict import Effect
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tests.protocol.endings import End
-
+    from .simulator import Run
     from .verdict import Verdict
 
 HERE = Path(__file__).parent
@@ -37,14 +36,14 @@ _CHUNK = 16  # mutants handed to a process at a time
 class Outcome:
     """A mutant, the rules that found it (at error or warning), and the parts that broke on it.
 
-    `end` is how a run of its handoffs ends; None where it was not run.
+    `run` is how its handoffs end; None where they were not run.
     """
 
     mutant: Mutant
     codes: tuple[str, ...]
     messages: tuple[str, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
-    end: End | None = None
+    run: Run | None = None
 
     @property
     def found(self) -> bool:
@@ -53,7 +52,7 @@ class Outcome:
     @property
     def shown(self) -> bool:
         """Whether a run stops or has a race."""
-        return self.end is not None and self.end.is_bad
+        return self.run is not None and self.run.end.is_bad
 
 
 @dataclass(frozen=True)
@@ -188,9 +187,9 @@ def _verdict(mutant: Mutant) -> Verdict:
 
 def _outcome(mutant: Mutant) -> Outcome:
     source, verdict = SourceText(mutant.text), _verdict(mutant)
-    end: End | None = None
+    run: Run | None = None
     if verdict.effect is Effect.HARMLESS or is_matter_of_handoffs(verdict):
-        analysis, end = checked_and_run(source)
+        analysis, run = checked_and_run(source)
     else:
         analysis = analyse(source)
     loud = [finding for finding in analysis.findings if finding.severity in _LOUD]
@@ -203,5 +202,5 @@ def _outcome(mutant: Mutant) -> Outcome:
             for finding in loud
         ),
         analysis.failures,
-        end,
+        run,
     )

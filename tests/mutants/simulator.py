@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from tests.protocol.endings import End, ending_in
+from tests.protocol.replay import replay
 
 from tirx_lens import analysis
 from tirx_lens.analysis import Analysis, analyse
+from tirx_lens.protocol.simulated import simulated
 from tirx_lens.rules.rule import KernelView, Rule
 
 if TYPE_CHECKING:
@@ -57,9 +60,22 @@ def is_matter_of_handoffs(verdict: Verdict) -> bool:
     return any(code in HANDOFF_RULES for code in verdict.codes)
 
 
-def checked_and_run(source: SourceText) -> tuple[Analysis, End]:
-    """Check a text and run its kernels, each followed once for both: of several ends, the worst."""
+@dataclass(frozen=True)
+class Run:
+    """How the handoffs of a text end, of several kernels the worst; and what is illegal in it.
+
+    `illegal` is where the second reading of the rules (`tests.protocol.replay`) does not agree with
+    a history that stops or has a race.
+    """
+
+    end: End
+    illegal: str = ""
+
+
+def checked_and_run(source: SourceText) -> tuple[Analysis, Run]:
+    """Check a text and run its kernels, each followed once for both."""
     ends: set[End] = set()
+    illegal: list[str] = []
 
     class Runs(Rule):
         """Asked as the rules are, of the same view: what they run is not run again."""
@@ -67,12 +83,25 @@ def checked_and_run(source: SourceText) -> tuple[Analysis, End]:
         code, name = "TX000", "runs"
 
         def check(self, view: KernelView) -> Iterator[Finding]:
-            ends.add(ending_in(view).end)
+            end = ending_in(view).end
+            ends.add(end)
+            if end.is_bad:
+                illegal.extend(_illegal(view))
             yield from ()
 
     with patch.object(analysis, "RULES", (*analysis.RULES, Runs)):
         checked = analyse(source)
-    return checked, next((end for end in _WORST_FIRST if end in ends), End.UNFOLLOWED)
+    end = next((end for end in _WORST_FIRST if end in ends), End.UNFOLLOWED)
+    return checked, Run(end, "; ".join(illegal))
+
+
+def _illegal(view: KernelView) -> Iterator[str]:
+    history = simulated(view).history
+    assert history is not None
+    try:
+        replay(history)
+    except AssertionError as error:
+        yield str(error) or "illegal"
 
 
 _WORST_FIRST = (End.HANG, End.RACE, End.UNFOLLOWED, End.UNREAD, End.WELL)

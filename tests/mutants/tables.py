@@ -71,7 +71,7 @@ def runs(measured: Measurement) -> str:
 
 
 def _end(outcome: Outcome) -> str:
-    return outcome.end.value if outcome.end is not None else "not run"
+    return outcome.run.end.value if outcome.run is not None else "not run"
 
 
 def listed(outcomes: Iterable[Outcome], messages: bool = False) -> str:

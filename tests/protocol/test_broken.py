@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from tests.protocol.endings import End, ending
+from tests.protocol.endings import End, ending, views_of
+from tests.protocol.replay import replay
 
 from tirx_lens.files import read_source
 from tirx_lens.model.source import SourceText
+from tirx_lens.protocol.simulated import simulated
 
 BROKEN = sorted((Path(__file__).parents[2] / "kernels" / "broken").glob("*.py"))
+# Where more warps come to a named barrier than it wants, a run lets all of them go on.
+REPLAYED = [path for path in BROKEN if not path.stem.startswith("tx103")]
 NO_HANDOFF = {
     "TX114": "registers of warpgroups, which nobody hands on",
     "TX201": "where in SMEM a barrier lies: a run knows storage by its name",
@@ -44,6 +48,14 @@ def test_a_broken_kernel_ends_as_is_written_down(path: Path) -> None:
     expected = tomllib.loads(path.with_suffix(".toml").read_text("utf-8"))
     assert one.written == expected["run"]
     assert one.end.is_bad == (code_of(path) not in NO_HANDOFF)
+
+
+@pytest.mark.parametrize("path", REPLAYED, ids=lambda path: path.stem)
+def test_its_history_keeps_the_rules(path: Path) -> None:
+    """A second reading replays it, step by step."""
+    for view in views_of(SourceText(path.read_text("utf-8"))):
+        if (history := simulated(view).history) is not None:
+            replay(history)
 
 
 def test_the_reasons_are_of_broken_kernels() -> None:
