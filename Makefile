@@ -61,6 +61,8 @@ bench: setup-check $(CORPUS_READY)
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/machine_code.py
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/simulator.py
+	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/source_map.py
 
 corpus: $(CORPUS_READY)

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from tests.protocol.endings import End, Ending, ending
+
 from tirx_lens.analysis import analyse
 from tirx_lens.model.source import SourceText
+from tirx_lens.protocol.history import Hazard
 
 RING = Path(__file__).parents[2] / "kernels" / "tma_ring_copy.py"
 
@@ -25,11 +28,20 @@ class Fate(Enum):
     WRONG = "wrong results"
 
 
+FORETOLD = {
+    Fate.RIGHT: {End.WELL},
+    Fate.HANG: {End.HANG},
+    Fate.LOST: {End.HANG, End.RACE},
+    Fate.WRONG: {End.RACE, End.UNREAD},
+}
+"""How a run of the handoffs must end. It knows no launch failure: it stops, or shows the race."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A mistake: what it is, the changes of the text that make it, its fate, and who finds it.
 
-    `found_by` is empty where the rule comes with the handoff model.
+    `unlike` says why a run of the handoffs ends otherwise than on the GPU, where it does.
     """
 
     what: str
@@ -37,6 +49,7 @@ class Mistake:
     found_by: tuple[str, ...]
     changes: tuple[tuple[str, str], ...] = ()
     note: str = ""
+    unlike: str = ""
 
 
 _INITS = "        full.init(1)\n        empty.init(CONSUMER)\n"
@@ -154,6 +167,7 @@ MISTAKES = (
                 "        more.init(1)\n",
             ),
         ),
+        unlike="where in SMEM a barrier lies is no matter of order",
     ),
     Mistake(
         "TMA store issued by 32 lanes",
@@ -183,7 +197,7 @@ MISTAKES = (
     Mistake(
         "arrival before the reads",
         Fate.RIGHT,
-        (),
+        ("TX309",),
         (
             (
                 _READ
@@ -192,7 +206,7 @@ MISTAKES = (
                 _ARRIVE + _READ,
             ),
         ),
-        note="a race that these runs did not show: TX309",
+        unlike="these four runs did not show the race",
     ),
     Mistake(
         "TMABar.arrive without bytes",
@@ -224,14 +238,37 @@ def said_of(mistake: Mistake) -> list[str]:
     return list(dict.fromkeys(f"{f.code} {f.severity.value}" for f in findings))
 
 
+def ending_of(mistake: Mistake) -> Ending:
+    """Run the handoffs of the ring with a mistake in it."""
+    return ending(SourceText(text_of(mistake)))
+
+
+_HAZARDS = {
+    Hazard.READ_EARLY: "read before it is written",
+    Hazard.OVERWRITTEN: "overwritten while it is read",
+    Hazard.WRITTEN_TWICE: "written twice at a time",
+    Hazard.UNFENCED: "not shown to the TMA engine",
+    Hazard.UNPUBLISHED: "a barrier used before its init",
+    Hazard.UNREAD: "a tile that nobody reads",
+}
+
+
+def foretold(mistake: Mistake) -> str:
+    """Say how a run of the handoffs ends."""
+    one = ending_of(mistake)
+    said = f"race: {_HAZARDS[one.hazard]}" if one.hazard is not None else one.end.value
+    if one.end is End.UNREAD:
+        said = _HAZARDS[Hazard.UNREAD]
+    return f"{said} ({mistake.unlike})" if mistake.unlike else said
+
+
 def table() -> str:
     """Return the table of the README."""
-    rows = ["| mistake | on the GPU | TIRx Lens says |", "|---|---|---|"]
+    rows = [
+        "| mistake | on the GPU | its handoffs, when run | TIRx Lens says |",
+        "|---|---|---|---|",
+    ]
     for mistake in MISTAKES:
-        said = ", ".join(said_of(mistake)) or (
-            "nothing" if mistake.found_by or mistake.note else "-"
-        )
-        if not mistake.found_by and mistake.note:
-            said = f"nothing yet ({mistake.note})"
-        rows.append(f"| {mistake.what} | {mistake.fate.value} | {said} |")
+        said = ", ".join(said_of(mistake)) or "-"
+        rows.append(f"| {mistake.what} | {mistake.fate.value} | {foretold(mistake)} | {said} |")
     return "\n".join(rows) + "\n"

@@ -3,7 +3,7 @@
 import argparse
 
 from . import baseline, tables
-from .measure import measure, verdict_codes
+from .measure import Measurement, measure, verdict_codes
 
 
 def main() -> None:
@@ -11,11 +11,16 @@ def main() -> None:
     parser.add_argument("--kinds", action="store_true", help="missed mutants by kind, not each")
     parser.add_argument("--rule", metavar="CODE", help="only missed mutants it ought to find")
     parser.add_argument("--unjudged", action="store_true", help="list the unjudged mutants too")
+    parser.add_argument("--simulator", action="store_true", help="only what runs show and miss")
     parser.add_argument("--update", action="store_true", help="hold these figures from now on")
     asked = parser.parse_args()
 
     measured = measure()
     print(tables.summary(measured))
+    if asked.simulator:
+        print("\n" + tables.runs(measured))
+        _update(measured, asked.update)
+        return
     print("\n# Missed\n")
     missed = [
         outcome
@@ -28,7 +33,11 @@ def main() -> None:
     if asked.unjudged:
         print("\n# Unjudged\n")
         print(tables.listed(measured.unjudged))
-    if asked.update:
+    _update(measured, asked.update)
+
+
+def _update(measured: Measurement, is_wanted: bool) -> None:
+    if is_wanted:
         baseline.write(measured)
 
 

@@ -27,6 +27,10 @@ def write(measured: Measurement) -> None:
         f"recall = {_floor(measured.recall.share)}",
         f"false_alarms = {len(measured.false_alarms)}",
         "",
+        "[runs]  # of the handoffs: of mutants that one ought to show, and of harmless ones",
+        f"recall = {_floor(measured.shown.share)}",
+        f"false_alarms = {len(measured.false_runs)}",
+        "",
         "[recall_by_operator]",
         *(f'"{name}" = {_floor(each.share)}' for name, each in measured.by_operator().items()),
     ]
@@ -39,6 +43,11 @@ def _worse(measured: Measurement) -> Iterator[str]:
         yield f"recall fell from {held['recall']:.2%} to {measured.recall.share:.2%}"
     if len(measured.false_alarms) > held["false_alarms"]:
         yield f"false alarms rose from {held['false_alarms']} to {len(measured.false_alarms)}"
+    runs = held["runs"]
+    if measured.shown.share < runs["recall"]:
+        yield f"recall of runs fell from {runs['recall']:.2%} to {measured.shown.share:.2%}"
+    if len(measured.false_runs) > runs["false_alarms"]:
+        yield f"false runs rose from {runs['false_alarms']} to {len(measured.false_runs)}"
     by_operator = measured.by_operator()
     for name, share in held["recall_by_operator"].items():
         if name not in by_operator:

@@ -16,10 +16,14 @@ from tirx_lens.model.finding import Severity
 from tirx_lens.model.source import SourceText
 
 from .mutate import Mutant, mutants
+from .simulator import checked_and_run, is_matter_of_handoffs
 from .verdict import Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from .simulator import Run
+    from .verdict import Verdict
 
 HERE = Path(__file__).parent
 BASELINE = HERE / "baseline.toml"
@@ -30,16 +34,25 @@ _CHUNK = 16  # mutants handed to a process at a time
 
 @dataclass(frozen=True)
 class Outcome:
-    """A mutant, the rules that found it (at error or warning), and the parts that broke on it."""
+    """A mutant, the rules that found it (at error or warning), and the parts that broke on it.
+
+    `run` is how its handoffs end; None where they were not run.
+    """
 
     mutant: Mutant
     codes: tuple[str, ...]
     messages: tuple[str, ...] = ()
     failures: tuple[tuple[str, str], ...] = ()
+    run: Run | None = None
 
     @property
     def found(self) -> bool:
         return bool(self.codes)
+
+    @property
+    def shown(self) -> bool:
+        """Whether a run stops or has a race."""
+        return self.run is not None and self.run.end.is_bad
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,21 @@ class Measurement:
     def missed(self) -> tuple[Outcome, ...]:
         return tuple(outcome for outcome in self.harmful if not outcome.found)
 
+    @property
+    def of_handoffs(self) -> tuple[Outcome, ...]:
+        """The harmful mutants that a run ought to show."""
+        return tuple(each for each in self.harmful if is_matter_of_handoffs(_verdict(each.mutant)))
+
+    @property
+    def shown(self) -> Score:
+        """How many of them a run shows."""
+        return score(self.of_handoffs, lambda outcome: outcome.shown)
+
+    @property
+    def false_runs(self) -> tuple[Outcome, ...]:
+        """Harmless mutants whose run stops or has a race."""
+        return tuple(outcome for outcome in self.harmless if outcome.shown)
+
     def by_operator(self) -> dict[str, Score]:
         """Return the recall of each operator."""
         names = sorted({outcome.mutant.operator for outcome in self.harmful})
@@ -109,7 +137,10 @@ class Measurement:
 
 
 def measure() -> Measurement:
-    """Run the rules on every mutant, in as many processes as there are cores (at most four)."""
+    """Ask the rules about every mutant and run its handoffs, unless nothing is said of its effect.
+
+    It is done in as many processes as there are cores, at most four.
+    """
     made = mutants()
     workers = min(4, os.cpu_count() or 1)
     with ProcessPoolExecutor(workers) as pool:
@@ -118,8 +149,7 @@ def measure() -> Measurement:
     groups: dict[Effect, list[Outcome]] = {effect: [] for effect in Effect}
     by_tvm: list[Outcome] = []
     for outcome in outcomes:
-        verdict = outcome.mutant.verdict
-        assert verdict is not None, f"no verdict in judge.py for {outcome.mutant.name}"
+        verdict = _verdict(outcome.mutant)
         if outcome.mutant.name in refused:
             by_tvm.append(outcome)
         else:
@@ -138,8 +168,10 @@ def refused_names() -> frozenset[str]:
     return frozenset(name for names in recorded.get("refused", {}).values() for name in names)
 
 
-def score(outcomes: Iterable[Outcome]) -> Score:
-    counted = [outcome.found for outcome in outcomes]
+def score(
+    outcomes: Iterable[Outcome], counts: Callable[[Outcome], bool] = lambda outcome: outcome.found
+) -> Score:
+    counted = [counts(outcome) for outcome in outcomes]
     return Score(sum(counted), len(counted))
 
 
@@ -148,8 +180,18 @@ def verdict_codes(outcome: Outcome) -> tuple[str, ...]:
     return verdict.codes if verdict is not None else ()
 
 
+def _verdict(mutant: Mutant) -> Verdict:
+    assert mutant.verdict is not None, f"no verdict in judge.py for {mutant.name}"
+    return mutant.verdict
+
+
 def _outcome(mutant: Mutant) -> Outcome:
-    analysis = analyse(SourceText(mutant.text))
+    source, verdict = SourceText(mutant.text), _verdict(mutant)
+    run: Run | None = None
+    if verdict.effect is Effect.HARMLESS or is_matter_of_handoffs(verdict):
+        analysis, run = checked_and_run(source)
+    else:
+        analysis = analyse(source)
     loud = [finding for finding in analysis.findings if finding.severity in _LOUD]
     return Outcome(
         mutant,
@@ -160,4 +202,5 @@ def _outcome(mutant: Mutant) -> Outcome:
             for finding in loud
         ),
         analysis.failures,
+        run,
     )

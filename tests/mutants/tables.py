@@ -23,6 +23,10 @@ def summary(measured: Measurement) -> str:
         f"harmless  {len(measured.harmless):5}   false alarms {len(measured.false_alarms)}",
         f"unjudged  {len(measured.unjudged):5}   not counted",
         f"refused   {len(measured.refused):5}   by TVM itself, not counted",
+        f"handoffs  {measured.shown.total:5}   of the harmful, shown by a run "
+        f"{measured.shown.found} ({measured.shown.share:.1%})",
+        f"handoffs  {len(measured.harmless):5}   of the harmless, false alarms of runs "
+        f"{len(measured.false_runs)}",
         f"{len(handoff):4} of the {len(measured.missed)} missed name no other rules than "
         f"{' and '.join(HANDOFF_RULES)}",
         "",
@@ -53,6 +57,23 @@ def kinds_missed(missed: Iterable[Outcome]) -> str:
     )
 
 
+def runs(measured: Measurement) -> str:
+    """Return what runs of the handoffs miss, what they alone show, and their false alarms."""
+    parts = {
+        "Ought to be shown by a run": [o for o in measured.of_handoffs if not o.shown],
+        "Shown by a run, found by no rule": [o for o in measured.missed if o.shown],
+        "False alarms of runs": list(measured.false_runs),
+    }
+    return "\n\n".join(
+        "\n".join((f"# {title}", "", *(f"{_end(each)}: {_line(each)}" for each in outcomes)))
+        for title, outcomes in parts.items()
+    )
+
+
+def _end(outcome: Outcome) -> str:
+    return outcome.run.end.value if outcome.run is not None else "not run"
+
+
 def listed(outcomes: Iterable[Outcome], messages: bool = False) -> str:
     """Return one line for each mutant, with its reason, and what was found if asked."""
     return "\n".join(_listed(outcomes, messages))
@@ -60,10 +81,14 @@ def listed(outcomes: Iterable[Outcome], messages: bool = False) -> str:
 
 def _listed(outcomes: Iterable[Outcome], messages: bool) -> Iterator[str]:
     for outcome in outcomes:
-        codes = " ".join(outcome.codes if messages else verdict_codes(outcome))
-        yield f"{outcome.mutant.name} (line {outcome.mutant.line}): {_reason(outcome)} [{codes}]"
+        yield _line(outcome, found=messages)
         if messages:
             yield from (f"    {message}" for message in outcome.messages)
+
+
+def _line(outcome: Outcome, found: bool = False) -> str:
+    codes = " ".join(outcome.codes if found else verdict_codes(outcome))
+    return f"{outcome.mutant.name} (line {outcome.mutant.line}): {_reason(outcome)} [{codes}]"
 
 
 def _columns(title: str, scores: dict[str, Score]) -> Iterator[str]:

@@ -5,9 +5,11 @@ from collections import Counter
 import pytest
 
 from . import baseline, tables
-from .measure import Measurement, measure, refused_names
+from .measure import Measurement, measure, refused_names, verdict_codes
 from .mutate import FILES, mutants
 from .places import KERNELS
+
+_OVERCROWDED = 9  # mutants at whose named barrier more warps come than it wants
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +27,17 @@ def test_no_part_breaks_on_a_mutant(measured: Measurement):
     outcomes = (*measured.harmful, *measured.harmless, *measured.unjudged, *measured.refused)
     broken = [(each.mutant.name, each.failures) for each in outcomes if each.failures]
     assert not broken
+
+
+def test_histories_of_mutants_keep_the_rules_of_mbarriers(measured: Measurement):
+    """A second reading of them replays each, step by step.
+
+    Where more warps come to a named barrier than it wants, the two differ: a run lets all go on.
+    """
+    illegal = [each for each in measured.of_handoffs if each.run is not None and each.run.illegal]
+    others = [each for each in illegal if "TX103" not in verdict_codes(each)]
+    assert not [(each.mutant.name, each.run.illegal) for each in others if each.run]
+    assert len(illegal) <= _OVERCROWDED
 
 
 def test_every_mutant_is_judged_and_has_a_name_of_its_own():

@@ -6,7 +6,7 @@ history is no legal run, or says something wrong of one, an `AssertionError` tel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.protocol.history import Hazard, Kind
@@ -14,10 +14,12 @@ from tirx_lens.protocol.program import (
     Arrive,
     Commit,
     Free,
+    Init,
     Load,
     Meet,
     Meeting,
     Multiply,
+    Scope,
     Store,
     TmemLoad,
     TmemStore,
@@ -90,6 +92,9 @@ class _Scene:
     flying: dict[tuple[int, int], Step]
     found: dict[tuple[int, int], int]
     spilling: set[int]
+    gone_on: dict[tuple[int, Meeting], int] = field(default_factory=dict)
+    guests: dict[tuple[Meeting, bool], list[int]] = field(default_factory=dict)
+    of_all: dict[tuple[Meeting, int, bool], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program) -> _Scene:
@@ -116,6 +121,10 @@ class _Scene:
                     ended |= {number} if did else set()
                     if self.words[number].has_spilled:
                         self.spilling.add(event.number)
+            case Init():
+                for number in step.words:
+                    count = self.program.words[number].count
+                    self.words[number] = _Word(count, count)
             case Load() | Commit():
                 self.flying[event.role, event.index] = step
         assert (counted, ended) == said, f"{event}: found {counted}, ended {ended}"
@@ -123,9 +132,54 @@ class _Scene:
 
     def meets(self, event: Event, step: Meet) -> None:
         """Come to a meeting, or go on from it if it blocks."""
+        if self.is_of_all(step):
+            passed = self.passed(event.role, step.meeting)
+            late = [
+                role
+                for role in self.invited(step)
+                if self.passed(role, step.meeting) <= passed
+                and role not in self.at_door(step.meeting)
+                and not (step.all_left and self.has_left(role))
+            ]
+            assert not late, f"{event}: {late} have not come"
+            self.gone_on[event.role, step.meeting] = passed + 1
+            return
         room = self.room(step)
         goes = room.leaves if step.blocks else room.arrives
         assert goes(event.role, self.at_door(step.meeting)), f"{event}: not all have come"
+
+    def is_of_all(self, step: Meet) -> bool:
+        """Tell whether a meeting wants each of some roles, each time: then counting is enough."""
+        key = (step.meeting, step.expected, step.all_left)
+        if key not in self.of_all:
+            roles = [self.program.roles[role] for role in self.invited(step)]
+            blocks = all(other.blocks for role in roles for other in _meets(role, step.meeting))
+            self.of_all[key] = blocks and sum(role.threads for role in roles) == step.expected
+        return self.of_all[key]
+
+    def invited(self, step: Meet) -> list[int]:
+        """Return the roles of a whole CTA or cluster, or else those that ever come."""
+        scope, cta = step.meeting.scope, step.meeting.cta
+        key = (step.meeting, step.all_left)
+        if key not in self.guests:
+            self.guests[key] = [
+                number
+                for number, role in enumerate(self.program.roles)
+                if (
+                    scope is Scope.CLUSTER or role.cta == cta
+                    if step.all_left
+                    else _meets(role, step.meeting)
+                )
+            ]
+        return self.guests[key]
+
+    def passed(self, role: int, meeting: Meeting) -> int:
+        """Return how often a role has gone on from a meeting."""
+        return self.gone_on.get((role, meeting), 0)
+
+    def has_left(self, role: int) -> bool:
+        """Tell whether a role has left the kernel."""
+        return self.at[role] == len(self.program.roles[role].steps)
 
     def room(self, step: Meet) -> Room:
         if step.meeting not in self.rooms:
@@ -146,7 +200,8 @@ class _Scene:
         """Return the roles whose next step is to wait at a meeting."""
         found = set()
         for role, place in enumerate(self.at):
-            step = ([*self.program.roles[role].steps, None])[place]
+            steps = self.program.roles[role].steps
+            step = steps[place] if place < len(steps) else None
             if isinstance(step, Meet) and step.blocks and step.meeting == meeting:
                 found.add(role)
         return found
@@ -188,9 +243,17 @@ class _Scene:
                 self.waits(one, one.step)
             else:
                 assert isinstance(one.step, Meet), f"{one}: such a step blocks nobody"
-                missing = self.room(one.step).missing(self.at_door(one.step.meeting))
+                missing = self.missing(one.step)
                 assert one.pending in missing, f"{one}: missing may be {missing}"
                 assert one.word is None, f"{one}"
+
+    def missing(self, step: Meet) -> set[int]:
+        """Return how many threads may be missing at a meeting at the end."""
+        at_door = self.at_door(step.meeting)
+        if not self.is_of_all(step):
+            return self.room(step).missing(at_door)
+        gone = {role for role in self.invited(step) if step.all_left and self.has_left(role)}
+        return {step.expected - sum(self.program.roles[role].threads for role in at_door | gone)}
 
     def waits(self, one: Blocked, step: Wait) -> None:
         word = self.words[step.word]
@@ -279,9 +342,9 @@ def _race(history: History, race: Race) -> None:
         return
     assert race.first < race.second
     second = history.events[race.second]
-    assert second.kind is Kind.STEP
     if race.hazard not in ORDERED:
         return
+    assert second.kind is Kind.STEP
     assert race.area is not None
     reads, writes = _areas(first.step)
     also_reads, also_writes = _areas(second.step)
@@ -308,7 +371,7 @@ def _areas(step: Step) -> tuple[list[Area], list[Area]]:
         case Touch():
             return ([], [step.area]) if step.writes else ([step.area], [])
         case TmemLoad():
-            return [step.area], []
+            return [step.area], [] if step.to is None else [step.to]
         case TmemStore():
             return [], [step.area]
     assert not isinstance(step, Free)

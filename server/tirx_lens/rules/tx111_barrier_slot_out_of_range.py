@@ -11,6 +11,7 @@ from tirx_lens.model.expr import (
     Expr,
     Operator,
     Sequence,
+    Slice,
     Variable,
     constant_int,
 )
@@ -42,7 +43,7 @@ class BarrierSlotOutOfRange(Rule):
     Finds `wait`, `arrive` and `ptr_to` at a slot that the barrier does not have: a constant, an
     index computed from thread ids or from the variable of a loop with known bounds, or the stage of
     a `PipelineState` with more stages than the barrier has slots. Buffers in shared memory that are
-    indexed by such a stage are held to the same.
+    indexed by such a stage, or by constants, are held to the same.
 
     ## Why it is bad
     `TMABar(pool, 4)` allocates four mbarrier words. Slot 4 is whatever lies behind them in shared
@@ -123,6 +124,15 @@ class BarrierSlotOutOfRange(Rule):
             for k in range(3):
                 Tx.wg.copy(three[once.stage, :], A[0:64])
                 once.advance()
+        """),
+        # All rows of a buffer, and its last ones.
+        in_kernel("""
+            pool = T.SMEMPool()
+            rows = pool.alloc((128, 64), "float16")
+            pool.commit()
+            Tx.wg.copy(rows[0:128, 0:64], A[0:64])
+            Tx.wg.copy(rows[96:, :], A[0:64])
+            Tx.wg.copy(rows[127, :], A[0:64])
         """),
         # A depth that is not known, an index that is not known.
         """\
@@ -242,6 +252,17 @@ def build(DEPTH, DEEP):
                     state.advance()
             """)
         ),
+        # Rows past the end of a buffer.
+        Invalid(
+            in_kernel("""
+                ROWS = 128
+                pool = T.SMEMPool()
+                rows = pool.alloc((ROWS, 64), "float16")
+                pool.commit()
+                Tx.wg.copy(rows[1 : ROWS + 1, :], A[0:64])  # <-
+                Tx.wg.copy(A[0:64], rows[ROWS, :])  # <-
+            """)
+        ),
         # The state and the barrier have four, the buffer has three.
         Invalid(
             in_kernel("""
@@ -286,6 +307,9 @@ def build(DEPTH, DEEP):
             if region is None or shape is None or memory_of(region.buffer) is not Memory.SHARED:
                 continue
             for index, extent in zip(region.indices, map(constant_int, shape), strict=False):
+                end = _end_of(index)
+                if end is not None and extent is not None and end > extent:
+                    yield self._no_element(place, region.buffer, extent, end)
                 if not isinstance(index, Variable) or not index.name.endswith(".stage"):
                     continue
                 state = found.state_of(index)
@@ -307,6 +331,22 @@ def build(DEPTH, DEEP):
         )
         related = [
             Related(buffer.span, f"`{buffer.name}` is made here with {extent} of them"),
+            *calls_around(operation),
+        ]
+        finding = self.finding(Severity.ERROR, message, operation.span, related=related)
+        return finding, (buffer, operation.span)
+
+    def _no_element(
+        self, place: Placed, buffer: KernelObject, extent: int, end: int
+    ) -> tuple[Finding, tuple[KernelObject, Span]]:
+        operation = place.operation
+        has = f"0 to {extent - 1}" if extent > 1 else "0 alone"
+        message = (
+            f"`{buffer.name}` has indices {has} here, and this goes up to {end - 1}: what lies "
+            "there in shared memory is something else, which is read in its place or overwritten"
+        )
+        related = [
+            Related(buffer.span, f"`{buffer.name}` is made here"),
             *calls_around(operation),
         ]
         finding = self.finding(Severity.ERROR, message, operation.span, related=related)
@@ -343,6 +383,14 @@ def _slot(place: Placed) -> Expr | None:
         return operation.argument(0, "stage")
     given = operation.argument(0, "idx")
     return given.items[0] if isinstance(given, Sequence) and len(given.items) == 1 else None
+
+
+def _end_of(index: Expr) -> int | None:
+    """Return where a constant index or slice ends; None where the text does not tell."""
+    if isinstance(index, Slice):
+        return constant_int(index.stop) if index.stop is not None else None
+    number = constant_int(index)
+    return number + 1 if number is not None else None
 
 
 def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> str | None:

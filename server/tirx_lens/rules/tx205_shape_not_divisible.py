@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import Memory, Region, memory_of, shape_of_buffer
-from tirx_lens.model.expr import Apply, Const, Operator, Slice, constant_int
+from tirx_lens.model.expr import Apply, Const, Member, Operator, Slice, constant_int, parts_of
 from tirx_lens.model.finding import Finding, Related, Severity
-from tirx_lens.model.kernel import Op
+from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.rules.facts.copies import destination, origin
 from tirx_lens.rules.facts.handoffs import handoffs
-from tirx_lens.rules.facts.reachable import interval_of
+from tirx_lens.rules.facts.reachable import Interval, interval_of
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ def build(M, K):
 
     return kernel
 """
+_SHIFTED = _EXAMPLE.replace(
+    "A[cta * BM : cta * BM + BM, k * BK : k * BK + BK])",
+    "A[{row} : {row} + BM, k * BK : k * BK + BK])",
+)
+_WHOLE = {"args": "M=1024 K=512", "grid": "M // BM", "steps": "K // BK", "mark": "  # <-"}
 _SCHEDULED = """\
 from tvm.script import tirx as T
 from tvm.script.tirx import tile as Tx
@@ -99,17 +104,20 @@ _LEXEMES = re.compile(
 
 
 class ShapeNotDivisible(Rule):
-    """Part of a tensor is left out, because its size is no multiple of the tile.
+    """Part of a tensor is left out: its size is no multiple of the tile, or tiles begin too late.
 
     ## What it does
     With the arguments that the file itself names for the builder, computes how far the copies of a
     kernel reach in each dimension of a tensor of global memory, over all loops, CTAs and tiles of
-    the scheduler, and finds dimensions whose end, less than a tile, none of them touches.
+    the scheduler, and finds dimensions whose end, less than a tile, none of them touches. It also
+    finds copies that lie outside of their tensor altogether, and those that begin a tile late:
+    they leave the first one out and reach past the last.
 
     ## Why it is bad
     `M // 128` rounds down. For M = 1000 there are 7 tiles, which cover 896 rows: the last 104 are
     never computed, and hold what was in memory before. Along K the products of the last columns are
-    missing from every result. Nothing crashes.
+    missing from every result. Nothing crashes. Nor does it outside of a tensor, where TMA fills a
+    load with zeros and drops a store.
 
     ## Example
     ```python
@@ -141,10 +149,19 @@ class ShapeNotDivisible(Rule):
 
     code: ClassVar[str] = "TX205"
     name: ClassVar[str] = "shape-not-divisible"
-    levels: ClassVar[str] = "error"
+    levels: ClassVar[str] = "error; warning where copies begin a tile late"
 
     VALID = (
         _EXAMPLE.format(args="M=1024 K=512", grid="M // BM", steps="K // BK", mark=""),
+        # The first tile is another kernel's; a load that runs ahead past the end, which is zeros.
+        _EXAMPLE.format(args="M=1024 K=512", grid="M // BM - 1", steps="K // BK", mark="").replace(
+            "cta * BM :", "BM + cta * BM :"
+        ),
+        _EXAMPLE.format(args="M=1024 K=512", grid="M // BM + 1", steps="K // BK", mark=""),
+        # The last tile is not asked for what lies behind it.
+        _SHIFTED.format(row="cta * BM + BM", **{**_WHOLE, "mark": ""})
+        .replace("        for k", "        if cta < M // BM - 1:\n          for k")
+        .replace("            Tx.cta", "              Tx.cta"),
         # Rounded up: TMA and the bounds of a copy see to the rest.
         _EXAMPLE.format(
             args="M=1000 K=500",
@@ -172,6 +189,9 @@ class ShapeNotDivisible(Rule):
         Invalid(
             _EXAMPLE.format(args="M=1000 K=512", grid="M // BM", steps="K // BK", mark="  # <-")
         ),
+        # Every tile is outside; each is the one behind it.
+        Invalid(_SHIFTED.format(row="cta * BM + M", **_WHOLE)),
+        Invalid(_SHIFTED.format(row="cta * BM + BM", **_WHOLE), severity=Severity.WARNING),
         # The tile of a pair of CTAs, by a scheduler; the arguments are those of a call.
         Invalid(_SCHEDULED.format(rows=2432, mark="  # <-")),
     )
@@ -186,6 +206,7 @@ class ShapeNotDivisible(Rule):
             for dimension, size in enumerate(map(constant_int, shape)):
                 if size is None:
                     continue
+                yield from self._outside(view, tensor, dimension, size, accesses)
                 reached = [_reaches(access, dimension, size) for access in accesses]
                 ends = [end for end in reached if end is not None]
                 if len(ends) < len(reached) or not ends:
@@ -197,6 +218,50 @@ class ShapeNotDivisible(Rule):
                     and _is_rounded_down(view, tensor, dimension)
                 ):
                     yield self._finding(tensor, dimension, size, last, tile, accesses)
+
+    def _outside(
+        self,
+        view: KernelView,
+        tensor: KernelObject,
+        dimension: int,
+        size: int,
+        accesses: list[_Access],
+    ) -> Iterator[Finding]:
+        """Look for copies of which nothing lies in the tensor, and for those a tile late."""
+        spans = [_span_of(access, dimension) for access in accesses]
+        first = min((span[0].low for span in spans if span is not None), default=0)
+        for access, span in zip(accesses, spans, strict=True):
+            if span is None:
+                continue
+            start, tile = span
+            if start.low >= size:
+                where = f"begins at {start.low:,} or later"
+                yield self._late(Severity.ERROR, tensor, dimension, size, access, where)
+            elif (
+                start.high >= size
+                and first >= tile
+                and None not in spans
+                and not _is_asked(access, dimension)
+                and _is_only_copied(view, tensor, accesses)
+            ):
+                where = f"begins between {start.low:,} and {start.high:,}, and none before {tile}"
+                yield self._late(Severity.WARNING, tensor, dimension, size, access, where)
+
+    def _late(
+        self,
+        severity: Severity,
+        tensor: KernelObject,
+        dimension: int,
+        size: int,
+        access: _Access,
+        where: str,
+    ) -> Finding:
+        message = (
+            f"dimension {dimension} of `{tensor.name}` has {size:,} elements, and this copy "
+            f"{where}: outside, TMA fills a load with zeros and drops a store. Begin at 0"
+        )
+        related = [Related(tensor.span, f"`{tensor.name}` has its size here")]
+        return self.finding(severity, message, access.place.operation.span, related=related)
 
     def _finding(
         self,
@@ -271,6 +336,36 @@ def _words(view: KernelView) -> dict[bytes, list[tuple[int, bool]]]:
             place = (start + lexeme.start(), bool(lexeme["colon"]))
             found.setdefault(lexeme["word"], []).append(place)
     return found
+
+
+def _is_asked(access: _Access, dimension: int) -> bool:
+    """Tell whether a branch around a copy asks for what its index is made of."""
+    leaves = set(_leaves(access.region.indices[dimension]))
+    branches = (part for part in access.place.around if isinstance(part, Branch))
+    return any(leaf in leaves for branch in branches for leaf in _leaves(branch.condition))
+
+
+def _leaves(expr: Expr) -> Iterator[Expr]:
+    """Yield what an expression is made of, constants aside."""
+    inner = parts_of(expr)
+    if isinstance(expr, Member) or not inner:
+        if not isinstance(expr, Const):
+            yield expr
+        return
+    for part in inner:
+        yield from _leaves(part)
+
+
+def _span_of(access: _Access, dimension: int) -> tuple[Interval, int] | None:
+    """Return where a copy begins in a dimension, and its length; None where that is not known."""
+    indices = access.region.indices
+    index = indices[dimension] if dimension < len(indices) else Slice(None, None)
+    if not isinstance(index, Slice):
+        single = interval_of(index, access.place)
+        return (single, 1) if single is not None else None
+    extents = access.region.extents()
+    first = interval_of(index.start or Const(0), access.place)
+    return (first, extents[dimension]) if first is not None and extents is not None else None
 
 
 def _reaches(access: _Access, dimension: int, size: int) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, memory_of, region_of
@@ -93,6 +93,7 @@ class StepMaker:
     offsets: Mapping[KernelObject, int | None]
     loaded: frozenset[KernelObject]
     lanes_together: bool = True
+    _sizes: dict[int, int] = field(default_factory=dict)
 
     def steps_of(self, reached: Reached, group: Group, thread: Registers) -> Iterator[Step]:
         """Yield what an operation is for a group; raise `NotFollowed` where that is not known."""
@@ -368,17 +369,23 @@ class StepMaker:
         if here is None:
             raise NotFollowed("which CTA's mbarrier this load tells is not known", operation.span)
         targets = ctas if mask is not None and far is None else (here,)
-        sizes = {
-            size
-            for region in (destination(operation), origin(operation))
-            if region is not None and (size := region.bytes()) is not None
-        }
-        if len(sizes) != 1:
-            raise NotFollowed("how many bytes this load brings is not known", operation.span)
+        size = self._size_of(operation)
         words = tuple(self.words.index_of(pointer.barrier, slot, cta) for cta in targets)
         areas = () if to is None else tuple(_in_cta(to, cta) for cta in ctas)
         for _ in range(group.size):
-            yield Load(operation.span, areas, words, sizes.copy().pop())
+            yield Load(operation.span, areas, words, size)
+
+    def _size_of(self, load: Operation) -> int:
+        """Return the bytes of a load, which are the same in every round."""
+        known = self._sizes.get(id(load))
+        if known is None:
+            regions = (destination(load), origin(load))
+            sizes = {region.bytes() for region in regions if region is not None} - {None}
+            known = sizes.pop() if len(sizes) == 1 else None
+            if known is None:
+                raise NotFollowed("how many bytes this load brings is not known", load.span)
+            self._sizes[id(load)] = known
+        return known
 
     def _multiply(self, operation: Operation, group: Group, thread: Registers) -> Multiply:
         ctas = self._pair(f"cta_group::{constant_int(given(operation, 'cta_group')) or 1}", group)
