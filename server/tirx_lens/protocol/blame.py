@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from tirx_lens.protocol.program import Arrive, Commit, Load, Meet
+from tirx_lens.protocol.program import Arrive, Commit, Load, Meet, Spin
 
 if TYPE_CHECKING:
     from tirx_lens.protocol.history import Blocked, History
@@ -20,8 +20,9 @@ class Cause(IntEnum):
     FINISHED = 1
     LAPPED = 2
     OVERRUN = 3
-    CIRCLE = 4
-    MEETING = 5
+    SPIN = 4
+    CIRCLE = 5
+    MEETING = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ def blame(history: History) -> Blame:
 
 
 def _blame(history: History, blocked: Blocked) -> Blame:
+    if isinstance(blocked.step, Spin):
+        return Blame(Cause.SPIN, blocked)
     if isinstance(blocked.step, Meet) or blocked.word is None:
         return Blame(Cause.MEETING, blocked)
     signallers = tuple(_signallers(history, blocked.word))

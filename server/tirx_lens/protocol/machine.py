@@ -127,6 +127,7 @@ class Machine:
             if meet.blocks:
                 meeting.waiting.append(number)
             return None
+        self.is_regular &= meeting.come <= meet.expected  # more come than it is for
         del self.meetings[meet.meeting]
         self._completed[meet.meeting] = len(self.events)
         return meeting

@@ -256,9 +256,16 @@ class Free:
     ctas: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Spin:
+    """Goes round a loop that never ends."""
+
+    at: Span
+
+
 Step: TypeAlias = (
     "Init | Wait | Arrive | Load | Store | CloseGroup | AwaitGroups | Multiply | Commit | Touch"
-    " | TmemLoad | TmemStore | AwaitTmem | Meet | Fence | Free"
+    " | TmemLoad | TmemStore | AwaitTmem | Meet | Fence | Free | Spin"
 )
 
 

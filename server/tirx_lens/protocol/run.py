@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tirx_lens.protocol.history import Blocked, Event, History, Kind, Race
 from tirx_lens.protocol.machine import Machine
-from tirx_lens.protocol.program import AwaitGroups, Commit, Load, Meet, Multiply, Wait
+from tirx_lens.protocol.program import AwaitGroups, Commit, Load, Meet, Multiply, Spin, Wait
 from tirx_lens.protocol.wanted import always, check
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ class _Run:
             for complete in machine.exit(number):
                 self._go_on(complete, time)
             return
-        if isinstance(step, Wait):
+        if isinstance(step, Spin):
+            self._since[number] = time
+        elif isinstance(step, Wait):
             if machine.passes(step):
                 self._passed(machine.wait(number, step, self._since.pop(number, time), time))
             else:
@@ -201,6 +203,8 @@ class _Run:
             elif isinstance(step, Meet):
                 missing = machine.missing_at(step)
                 yield Blocked(number, role.index, step, since, pending=missing)
+            elif isinstance(step, Spin):
+                yield Blocked(number, role.index, step, since)
 
     def _once(self, races: list[Race]) -> Iterator[Race]:
         """Yield the first race of each pair of places."""

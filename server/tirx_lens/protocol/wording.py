@@ -18,6 +18,7 @@ from tirx_lens.protocol.program import (
     Meet,
     Multiply,
     Scope,
+    Spin,
     Store,
     TmemLoad,
     TmemStore,
@@ -85,6 +86,8 @@ def blocked_text(history: History, blocked: Blocked, who: str | None = None) -> 
     """Say what a role waits for without end."""
     program = history.program
     who = who or role_name(program, blocked.role)
+    if isinstance(blocked.step, Spin):
+        return f"{who} never left this loop: it never moves on to the next tile"
     if blocked.word is None:
         missing = f"{blocked.pending} threads never came"
         where = meeting_name(blocked.step.meeting) if isinstance(blocked.step, Meet) else "it"
@@ -178,5 +181,7 @@ def _done(history: History, event: Event, together: int) -> str:
             return f"{'passed' if blocks else 'arrived at'} {meeting_name(meeting)}"
         case Fence():
             return "executed a proxy fence"
+        case Spin():
+            return "went round a loop"
         case Free():
             return "freed tensor memory"

@@ -184,6 +184,11 @@ class HandoffDeadlock(Rule):
 def _message(view: KernelView, history: History, found: Blame) -> str:
     blocked, program = found.blocked, history.program
     who = role_name(program, blocked.role)
+    if found.cause is Cause.SPIN:
+        return (
+            f"{who} never leaves this loop: it does not move on to the next tile. Call "
+            "`next_tile()` in it"
+        )
     if blocked.word is None:
         step = blocked.step
         where = meeting_name(step.meeting) if isinstance(step, Meet) else "this barrier"

@@ -9,6 +9,7 @@ from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.protocol.follow.steps import ACCESSES, CONTROL
 from tirx_lens.protocol.follow.unfollowed import NotFollowed
+from tirx_lens.protocol.program import Spin
 from tirx_lens.rules.facts.tiles import scheduler_of
 from tirx_lens.threads.condition import Unsure
 from tirx_lens.threads.participants import Pick
@@ -176,6 +177,8 @@ class Walker:
                 break
             if left is ExitKind.RETURN:
                 return left
+        if not self._stepped[scheduler]:
+            steps.append(Spin(loop.header))
         return None
 
     def _side(self, branch: Branch, group: Group, thread: Registers) -> Block | None:
