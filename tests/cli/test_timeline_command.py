@@ -46,6 +46,16 @@ def test_json_and_page(tmp_path: Path) -> None:
     assert "<title>ring_copy: timeline</title>" in page.read_text("utf-8")
 
 
+def test_arguments_of_the_command_win_over_the_comment() -> None:
+    done = run("tma_ring_copy.py", "--arg", "ROWS=128", "--arg", "COLS=64")
+    assert done.returncode == 0
+    assert "Runs to its end" in done.stdout
+    assert "248 events" not in done.stdout
+    wrong = run("tma_ring_copy.py", "--arg", "ROWS")
+    assert wrong.returncode == 2
+    assert "--arg" in wrong.stderr
+
+
 def test_a_kernel_that_is_not_run_says_why() -> None:
     done = run("broken/tx505_kernel_not_returned.py")
     assert (done.returncode, done.stderr) == (2, "")

@@ -7,6 +7,12 @@ import type { Supervisor } from "../server/supervisor";
 import { show } from "../ui/notify";
 import type { FromView, Place, ToView } from "./view/model";
 
+/** Findings that a run shows: of what waits without end, and of storage that is used too early. */
+const TOLD_BY_A_RUN = new Set([
+  ...["TX104", "TX105", "TX106", "TX107", "TX108", "TX109", "TX110", "TX111", "TX112", "TX113"],
+  ...["TX203", "TX302", "TX303", "TX305", "TX309"],
+]);
+
 const VIEW = "tirx-lens.timeline";
 /** How long typing has to pause before the kernel is run again. */
 const PAUSE_MS = 400;
@@ -24,7 +30,7 @@ interface Panel {
   asked: number;
 }
 
-export class TimelinePanels implements vscode.Disposable {
+export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvider {
   readonly #panels = new Map<string, Panel>();
   readonly #subscriptions: vscode.Disposable;
 
@@ -35,6 +41,9 @@ export class TimelinePanels implements vscode.Disposable {
     this.#subscriptions = vscode.Disposable.from(
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#followCursor(textEditor)),
+      vscode.languages.registerCodeActionsProvider({ language: "python" }, this, {
+        providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
+      }),
     );
   }
 
@@ -59,6 +68,21 @@ export class TimelinePanels implements vscode.Disposable {
       return;
     }
     this.#open(source, reply);
+  }
+
+  /** Offer the timeline with a finding that it shows. */
+  provideCodeActions(_: vscode.TextDocument, __: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
+    const told = context.diagnostics.filter(({ code, source }) => {
+      const value = typeof code === "object" ? code.value : code;
+      return source === "tirx-lens" && TOLD_BY_A_RUN.has(String(value));
+    });
+    if (told.length === 0) {
+      return [];
+    }
+    const action = new vscode.CodeAction("Show in timeline", vscode.CodeActionKind.QuickFix);
+    action.diagnostics = told;
+    action.command = { title: action.title, command: "tirx-lens.showTimeline" };
+    return [action];
   }
 
   dispose(): void {

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.cli import streams
-from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.configured import MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.given import add_builder_arguments, given_for
 from tirx_lens.cli.naming import split_builder
 from tirx_lens.files import Unreadable, read_file
 from tirx_lens.protocol.timelines import timelines
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE[:KERNEL]",
         help="the kernel's file, and the function around the kernel; without one, all of them",
     )
+    add_builder_arguments(parser)
     parser.add_argument(
         "--html",
         metavar="PAGE",
@@ -52,9 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(file, Unreadable):
         return _fail(f"{shown_path(path)}: {shown_text(file.reason)}")
     try:
-        configured = Configured.of_source(arguments)
-        given = configured.options(path).given
-        configured.refuse_problems()
+        given = given_for(arguments, path, file.source)
     except MisuseError as error:
         refuse(error)
         return FAILED
