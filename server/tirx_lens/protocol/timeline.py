@@ -199,7 +199,7 @@ class _Drawing:
             RowKind.ROLE,
             title,
             role_name(self._program, number),
-            jobs or ("only meets" if is_quiet else ""),
+            jobs or ("meets" if is_quiet else ""),
             role.cta,
             role.family or "threads",
             1 + len(self._lanes[self._row_of[number]]),

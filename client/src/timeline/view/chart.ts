@@ -419,6 +419,7 @@ export class Chart {
       ["odd", ((bar.phase ?? 0) & 1) === 1],
       ["selected", number === this.#selected],
       ["here", this.#here.has(number)],
+      ["tiny", (bar.stop - bar.start) * this.#perTick() < SMALL && bar.isOpen !== true],
       ["clash", this.#clashing.has(number)],
     ];
     return ["bar", `kind-${bar.kind}`, ...states.flatMap(([name, holds]) => (holds ? [name] : []))].join(" ");

@@ -42,6 +42,7 @@ export function showPage(): void {
     }
     const line = lineOf(place, place.row);
     line?.scrollIntoView({ block: "center" });
+    view.cursor(place.file, place.row, place.row);
     if (takesFocus) {
       line?.focus({ preventScroll: true });
     }
