@@ -57,6 +57,15 @@ scenario(
     await here.first().waitFor();
     assert.match((await here.first().getAttribute("aria-label")) ?? "", /wait at empty\[\d\]/);
     await window.picture("1-beside");
+    for (const [theme, kind] of [
+      ["Dark Modern", "vscode-dark"],
+      ["Dark High Contrast", "vscode-high-contrast"],
+      ["Light Modern", "vscode-light"],
+    ] as const) {
+      await chooseTheme(window, theme);
+      await timeline.locator(`body.${kind}`).waitFor();
+      await window.picture(`1-${kind}`);
+    }
 
     // A click on an event shows its line; the keyboard goes on from there, and Enter takes it along.
     await bars(window, "mma").first().click();
@@ -126,7 +135,13 @@ scenario(
   { trust: "all", files: { "race.py": RACE, "open.py": brokenKernel("TX505"), "plain.py": "print('tirx')\n" } },
   async (window) => {
     await window.openFile("race.py");
-    await window.command("TIRx Lens: Show Timeline");
+    const { page } = window;
+    // The finding itself offers it.
+    await page.keyboard.press("Control+Shift+M");
+    await page.locator(".markers-panel .monaco-list-row", { hasText: "TX309" }).first().dblclick();
+    await page.waitForSelector(".monaco-editor .squiggly-error");
+    await page.keyboard.press("Control+.");
+    await page.locator(".action-widget .monaco-list-row", { hasText: "Show in timeline" }).first().click();
     const timeline = view(window);
     await timeline.locator("strong.bad", { hasText: "1 race" }).waitFor();
     assert.equal(await timeline.locator("g.bar.clash").count(), 2);

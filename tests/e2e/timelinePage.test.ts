@@ -1,17 +1,46 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { KERNEL_PYTHON, ROOT } from "./harness/editor";
-import { kernel, lineOf } from "./harness/kernels";
+import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 
 const PICTURES = path.join(ROOT, ".build/e2e/timeline-page");
 const NAME = "gemm_step9_two_consumers.py";
 const STEP9 = kernel(NAME);
+
+test("a page of several kernels shows one at a time, and a deadlock from its blocked end", { timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "tirx-lens-timelines-"));
+  const [source, file] = [path.join(folder, "two.py"), path.join(folder, "page.html")];
+  const copy = kernel("tma_ring_copy.py");
+  const second = copy.slice(copy.indexOf("# tirx-lens: args")).replace("def ring_copy", "def correct_copy");
+  writeFileSync(source, `${brokenKernel("TX107")}\n\n${second}`);
+  const words = ["-m", "tirx_lens.cli.main", "timeline", source, "--html", file];
+  const made = spawnSync(KERNEL_PYTHON, words, { encoding: "utf8" });
+  assert.equal(made.status, 1, made.stderr);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+  try {
+    const tab = await browser.newPage({ viewport: { width: 1440, height: 880 } });
+    await tab.goto(pathToFileURL(file).href);
+    await tab.locator("strong.bad", { hasText: "Deadlock" }).waitFor();
+    await tab.locator("g.bar.kind-blocked.selected", { hasText: "wants 128 of 128 arrivals" }).waitFor();
+    await tab.locator(".text li.here", { hasText: "empty.wait(load.stage, load.phase)" }).waitFor();
+    await tab.getByLabel("Kernel").selectOption("correct_copy");
+    await tab.locator("strong.good", { hasText: "Runs to its end" }).waitFor();
+    assert.equal(await tab.locator("g.bar.kind-blocked").count(), 0);
+    assert.equal(await tab.locator(".story").isVisible(), false);
+  } finally {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 test("the page of a timeline works in a browser, and loads nothing", { timeout: 180_000 }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "tirx-lens-timeline-"));
