@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -289,6 +290,19 @@ def test_kernels_are_asked_for_by_name() -> None:
     assert kernel.name == "gemm"
     assert timelines(SourceText(text), name="kernel").kernels
     assert timelines(SourceText(text), name="other").kernels == ()
+
+
+def test_a_kernel_that_stops_at_another_size_is_drawn_at_that_size() -> None:
+    text = (KERNELS / "tma_ring_copy.py").read_text()
+    text = re.sub("# tirx-lens: args .*", "# tirx-lens: args ROWS=128 COLS=128", text)
+    (well,) = timelines(SourceText(text)).kernels
+    assert well.timeline.verdict.startswith("Runs to its end")
+    never_free = text.replace("empty.arrive(read.stage)", "pass")  # two rounds fit into the ring
+    assert never_free != text
+    (kernel,) = timelines(SourceText(never_free)).kernels
+    assert kernel.timeline.is_bad
+    assert kernel.timeline.verdict.startswith("Deadlock: ")
+    assert re.search(r"; with COLS=\d+, \d+ rounds of a ring of 4\)$", kernel.timeline.verdict)
 
 
 @pytest.mark.parametrize("cut", range(0, 9000, 391))

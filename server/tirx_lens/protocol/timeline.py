@@ -123,14 +123,15 @@ class Timeline:
     story: tuple[Told, ...]
 
 
-def timeline(history: History) -> Timeline:
-    """Lay out a history."""
-    return _Drawing(history).timeline()
+def timeline(history: History, size: str = "") -> Timeline:
+    """Lay out a history; `size` says which other size than its own the kernel was run at."""
+    return _Drawing(history, size).timeline()
 
 
 class _Drawing:
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, size: str) -> None:
         self._history = history
+        self._size = size
         self._program = history.program
         last = max((event.time for event in history.events), default=0)
         self._end = last + (TAIL if history.blocked else 2)
@@ -158,10 +159,10 @@ class _Drawing:
         rows += self._barrier_rows(len(rows))
         races = [race for race in history.races if race.hazard is not Hazard.UNREAD]
         return Timeline(
-            _verdict(history, len(races)),
+            _verdict(history, len(races), self._size),
             bool(history.blocked or races),
             self._wrong(races),
-            self._program.size,
+            self._size or self._program.size,
             self._end,
             tuple(rows),
             tuple(self._bars),
@@ -281,9 +282,10 @@ def _short_name(role: Role) -> str:
     return f"{warp}, {'one lane' if lanes == 'one elected lane' else lanes}"
 
 
-def _verdict(history: History, races: int) -> str:
+def _verdict(history: History, races: int, other: str) -> str:
     """Say in a sentence how a run ended."""
     size = f"{len(history.program.roles)} roles, {len(history.events)} events"
+    size += f"; with {other}" if other else ""
     if history.blocked:
         stuck = len(history.blocked)
         waits = "role waits" if stuck == 1 else "roles wait"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.given import BuilderArguments, Given
 from tirx_lens.protocol.follow.unfollowed import Unfollowed
-from tirx_lens.protocol.simulated import simulated
+from tirx_lens.protocol.simulated import at_other_sizes, simulated
 from tirx_lens.protocol.timeline import timeline
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
@@ -14,13 +15,14 @@ from tirx_lens.syntax.read import read_kernels
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from tirx_lens.model.given import Given, TvmVersion
+    from tirx_lens.model.given import Argument, TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.timeline import Timeline
+    from tirx_lens.rules.rule import ReadAnew
     from tirx_lens.syntax.library import Library
 
 
@@ -65,10 +67,14 @@ class Runnables:
     source: SourceText
     kernels: tuple[Runnable, ...]
     has_errors: bool
+    read_anew: ReadAnew
     tvm_version: TvmVersion | None = None
 
     def run(self, one: Runnable) -> KernelTimeline:
-        """Run one kernel; what breaks of ours on the way is the reason why it is not shown."""
+        """Run one kernel, at its own size or at one where it does not run well if there is one.
+
+        What breaks of ours on the way is the reason why it is not shown.
+        """
         kernel = one.kernel
         if not kernel.is_whole:
             cut = next((problem for problem in kernel.problems if problem.cuts), None)
@@ -78,10 +84,15 @@ class Runnables:
             )
             return KernelTimeline(one.name, kernel.span, None, why)
         try:
-            found = simulated(
-                KernelView(self.source, kernel, reach(kernel, compute), self.tvm_version)
+            there = reach(kernel, compute)
+            view = KernelView(
+                self.source, kernel, there, self.tvm_version, read_anew=self.read_anew
             )
-            drawn = timeline(found.history) if found.history is not None else None
+            found = simulated(view)
+            other = at_other_sizes(view) if found.ends_well else None
+            history = other.simulated.history if other is not None else found.history
+            size = other.size if other is not None else ""
+            drawn = timeline(history, size) if history is not None else None
         except Exception as error:
             broken = Unfollowed(f"running it broke: {type(error).__name__}: {error}")
             return KernelTimeline(one.name, kernel.span, None, broken)
@@ -95,7 +106,14 @@ def runnables(
     read = read_kernels(source, given, library)
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
-    return Runnables(joined, tuple(_named(read.kernels)), read.has_errors, version)
+
+    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
+        values: dict[str, Argument] = {**dict(kernel.arguments), **arguments}
+        insisted = (BuilderArguments(kernel.builder or kernel.name, tuple(values.items())),)
+        again = read_kernels(source, replace(given or Given(), insisted=insisted), library).kernels
+        return next((one for one in again if one.span == kernel.span), None)
+
+    return Runnables(joined, tuple(_named(read.kernels)), read.has_errors, read_anew, version)
 
 
 def timelines(
