@@ -16,6 +16,7 @@ CHECKS: dict[str, list[str]] = {
     "ruff check": [f"{BIN}/ruff", "check", "."],
     "mypy": [f"{BIN}/mypy"],
     "tsc": [f"{NODE_BIN}/tsc", "--noEmit"],
+    "tsc view": [f"{NODE_BIN}/tsc", "--noEmit", "--project", "client/src/timeline/view"],
     "eslint": [f"{NODE_BIN}/eslint", "--max-warnings", "0", "."],
 }
 

@@ -9,6 +9,7 @@ import { Views } from "./cuda/views";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
@@ -31,6 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const { registerCommand } = vscode.commands;
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
+  const timelines = new TimelinePanels(supervisor, context.extensionUri);
 
   context.subscriptions.push(
     channels.extension,
@@ -42,8 +44,10 @@ export function activate(context: vscode.ExtensionContext): void {
     new ResourcePanel(views),
     linkedCursor,
     worksheets,
+    timelines,
     trackTirxFiles(),
     registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {
       await cuda.showBeside(vscode.window.activeTextEditor);
       linkedCursor.reveal();

@@ -1,6 +1,7 @@
 /** The messages between this extension and the server that LSP itself does not have. */
 import { NotificationType, NotificationType0, RequestType } from "vscode-languageclient/node";
 import type { Position } from "vscode-languageclient/node";
+import type { Timeline, Why } from "./timeline/view/model";
 
 /** What a kernel's builder is called with: Python expressions by parameter name. */
 export type Arguments = Readonly<Record<string, string>>;
@@ -197,6 +198,28 @@ export interface Failed {
   readonly document?: string;
 }
 
+export interface TimelineParams {
+  readonly textDocument: { readonly uri: string };
+  readonly position?: Position;
+  /** The name of a kernel; wins over the position. */
+  readonly kernel?: string;
+}
+
+/** How the handoffs of one kernel run. */
+export interface KernelTimeline {
+  readonly kind: "timeline";
+  /** What the timeline's places call the document itself. */
+  readonly file: string;
+  readonly kernels: readonly string[];
+  readonly chosen: number;
+  /** The text has syntax errors, which may have cost kernels or parts of them. */
+  readonly hasErrors: boolean;
+  readonly timeline: Timeline | null;
+  readonly why: Why | null;
+}
+
+export type TimelineResult = KernelTimeline | Failed;
+
 export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed;
 
 export interface WorksheetParams {
@@ -216,5 +239,6 @@ export interface Worksheet {
 
 export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
+export const timelineRequest = new RequestType<TimelineParams, TimelineResult, void>("tirxLens/timeline");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");

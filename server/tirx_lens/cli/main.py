@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "find synchronisation mistakes in TIRx kernels",
     "cuda": "print the CUDA that a kernel becomes",
     "rules": "list the rules, or explain one",
+    "timeline": "run the handoffs of kernels, and draw how that went",
     "server": "speak the Language Server Protocol on standard input and output",
     "worksheet": "fill in roles, storage, handoffs and lifetimes of a file's kernels",
 }

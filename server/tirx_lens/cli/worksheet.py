@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.cli import streams
-from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.configured import MisuseError, add_source_arguments, refuse
+from tirx_lens.cli.given import add_builder_arguments, given_for
 from tirx_lens.cli.naming import split_builder
-from tirx_lens.compile.builders import find_builders
-from tirx_lens.compile.prepare import parse_argument
 from tirx_lens.files import Unreadable, read_file
-from tirx_lens.model.given import BuilderArguments
 from tirx_lens.protocol.worksheet.read import worksheet
 from tirx_lens.report.worksheet_places import Sheets
 from tirx_lens.syntax.read import open_library
@@ -20,10 +17,7 @@ from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
-    from tirx_lens.model.given import Argument, Given
-    from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.worksheet.read import Worksheet
 
 WRITTEN, PARTLY, FAILED = 0, 1, 2
@@ -36,15 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE[:BUILDER]",
         help="the kernel's file, and the function around the kernel; without one, all of them",
     )
-    parser.add_argument(
-        "--arg",
-        dest="arguments",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="an argument of the builder; wins over the comment `# tirx-lens: args ...` above it, "
-        "which wins over the configuration",
-    )
+    add_builder_arguments(parser)
     parser.add_argument("--output-format", choices=("markdown", "json"), default="markdown")
     add_source_arguments(parser)
 
@@ -56,20 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
     has syntax errors, 2 when there is nothing to print: no such file, builder, or kernel.
     """
     path, builder = split_builder(arguments.file)
-    try:
-        given = dict(parse_argument(item) for item in arguments.arguments)
-    except ValueError as error:
-        return _fail(f"--arg {error}")
     file = read_file(path)
     if isinstance(file, Unreadable):
         return _fail(f"{path}: {file.reason}")
     try:
-        ours = _given(arguments, path, file.source, given)
+        given = given_for(arguments, path, file.source)
     except MisuseError as error:
         refuse(error)
         return FAILED
     library = open_library(WorkspaceModules(path, SourceCache()), str(absolute(path)))
-    filled = worksheet(file.source, ours, library, builder)
+    filled = worksheet(file.source, given, library, builder)
     if not filled.kernels:
         named = f"no kernel of {builder}" if builder is not None else "no TIRx kernel"
         why = "it has syntax errors" if filled.has_errors else "no @T.prim_func or @T.jit to read"
@@ -77,23 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
     streams.prepare(utf8=arguments.output_format == "json")
     streams.write(sys.stdout, _written(Sheets(path, filled), arguments.output_format))
     return WRITTEN if _is_whole(filled) else PARTLY
-
-
-def _given(
-    arguments: argparse.Namespace,
-    path: Path,
-    source: SourceText,
-    insisted: dict[str, Argument],
-) -> Given:
-    """Return what the project gives for the file, and the command's own arguments before that."""
-    configured = Configured.of_source(arguments)
-    given = configured.options(path).given
-    configured.refuse_problems()
-    if not insisted:
-        return given
-    values = tuple(insisted.items())
-    names = (builder.name for builder in find_builders(source.data.decode("utf-8")))
-    return replace(given, insisted=tuple(BuilderArguments(name, values) for name in names))
 
 
 def _written(sheets: Sheets, kind: str) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CUDA = "tirxLens/cuda"
 """Request: the CUDA that a kernel of an open document becomes."""
 
+TIMELINE = "tirxLens/timeline"
+"""Request: how the handoffs of a kernel of an open document run."""
+
 DID_GRANT_TRUST = "tirxLens/didGrantTrust"
 """Notification of the client's: the user trusts the workspace from now on."""
 

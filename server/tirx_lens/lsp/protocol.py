@@ -47,7 +47,7 @@ class LensProtocol(LanguageServerProtocol):
         self, method: str
     ) -> type[Any] | None:
         """Return the class that a message with this method decodes to."""
-        if method in (messages.CUDA, messages.WORKSHEET):
+        if method in (messages.CUDA, messages.TIMELINE, messages.WORKSHEET):
             return messages.RawRequest
         return super().get_message_type(method)
 

@@ -26,6 +26,7 @@ from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.lsp.timeline import timeline_reply
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
 from tirx_lens.lsp.worksheet import reply_to
 from tirx_lens.model.source import Encoding
@@ -377,6 +378,10 @@ def create_server(
     @server.feature(messages.WORKSHEET)
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
+
+    @server.feature(messages.TIMELINE)
+    async def timeline(params: Any) -> dict[str, Any]:
+        return await timeline_reply(server, params)
 
     @server.feature(messages.DID_GRANT_TRUST)
     def did_grant_trust(_: Any) -> None:
