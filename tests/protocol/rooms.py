@@ -34,8 +34,8 @@ class State(NamedTuple):
 class Room:
     """The states that one meeting may be in.
 
-    Where `all_come`, those who ever come are just as many as a generation takes: when each came then
-    makes no difference, and they are taken to come at once.
+    Where `all_come`, those who ever come are just as many as a generation takes: when each came
+    then makes no difference, and they are taken to come at once.
     """
 
     expected: int
