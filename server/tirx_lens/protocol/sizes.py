@@ -82,7 +82,7 @@ def _parameter(view: KernelView) -> tuple[str, int, int] | None:
         after = _ring_loops(there.kernel) if there is not None else {}
         doubled = {rounds for span, rounds in before.items() if after.get(span) == 2 * rounds}
         if doubled:
-            return name, value, max(doubled)
+            return name, value, min(doubled)
     return None
 
 
