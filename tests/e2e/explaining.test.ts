@@ -79,7 +79,7 @@ scenario(
     await page.keyboard.press("Escape");
 
     // An edit is answered for.
-    await window.replaceLine(lineOf(STEP7, "acc_empty.init(WRITEBACK)"), "acc_empty.init(64)");
+    await window.replaceLine(lineOf(STEP7, "acc_empty.init(WRITEBACK)"), "        acc_empty.init(64)");
     await eventually("the hint follows the edit", async () =>
       (await page.locator(".view-line", { hasText: /128.of.64/ }).count()) > 0,
     );
