@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MOST_STEPS = 20_000
+_MOST_TURNS = 50_000  # of all loops and roles together
 _SPINS = 3  # as often as its tiles goes round a loop that never moves on
 
 
@@ -41,6 +42,7 @@ class Walker:
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
         self._left = _MOST_STEPS
+        self._turns = 0
         self._stepped: dict[KernelObject, int] = {}
 
     def places(self, body: Block) -> Iterator[Reached]:
@@ -149,6 +151,7 @@ class Walker:
             return self._tiles(loop, scheduler, len(values), group, thread, steps)
         counters = tuple(place.start for place in loop.variables)
         for value in values:
+            self._turn(loop)
             for place in counters:
                 thread.counters[place] = value
             left = self._block(loop.body, group, thread, steps)
@@ -157,6 +160,12 @@ class Walker:
             if left is ExitKind.RETURN:
                 return left
         return None
+
+    def _turn(self, loop: Loop) -> None:
+        """Count a turn of a loop: also those in which a role does nothing take their time."""
+        self._turns += 1
+        if self._turns > _MOST_TURNS:
+            raise NotFollowed(f"its loops take more than {_MOST_TURNS} turns", loop.header)
 
     def _tiles(
         self,
@@ -172,6 +181,7 @@ class Walker:
         for _ in range(_SPINS * tiles):
             if self._stepped[scheduler] >= tiles:
                 break
+            self._turn(loop)
             left = self._block(loop.body, group, thread, steps)
             if left is ExitKind.BREAK:
                 break

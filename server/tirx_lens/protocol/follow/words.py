@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 NEVER = 1 << 30
 """The arrivals that a word wants which nobody initialises: more than ever come."""
 
+MOST_WORDS = 1024
+"""Of all CTAs together; real kernels have some dozens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
@@ -66,6 +69,8 @@ class Words:
             count = self.count_of(barrier)
             if depth is not None and not 0 <= slot < depth:
                 count = NEVER
+            if len(self.words) >= MOST_WORDS:
+                raise NotFollowed("it has more mbarriers than are followed", barrier.span)
             self._known[key] = len(self.words)
             self.words.append(Word(barrier.name, slot, cta, count, _signal_of(handoff)))
         return self._known[key]
@@ -81,6 +86,8 @@ class Words:
             if handoff.depth is None:
                 name = handoff.barrier.name
                 raise NotFollowed(f"how many slots {name} has is not known", operation.span)
+            if handoff.depth > MOST_WORDS:
+                raise NotFollowed("it has more mbarriers than are followed", operation.span)
             slots = range(handoff.depth)
             found += [self.index_of(handoff.barrier, slot, cta) for slot in slots]
         return tuple(found)
