@@ -20,6 +20,7 @@ from tirx_lens.protocol.program import (
     Meeting,
     Multiply,
     Scope,
+    Spin,
     Store,
     TmemLoad,
     TmemStore,
@@ -241,7 +242,7 @@ class _Scene:
             assert one.step == self.program.roles[one.role].steps[one.index]
             if isinstance(one.step, Wait):
                 self.waits(one, one.step)
-            else:
+            elif not isinstance(one.step, Spin):  # a loop without end holds its role by itself
                 assert isinstance(one.step, Meet), f"{one}: such a step blocks nobody"
                 missing = self.missing(one.step)
                 assert one.pending in missing, f"{one}: missing may be {missing}"
