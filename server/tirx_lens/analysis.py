@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.given import BuilderArguments, Given
+from tirx_lens.model.given import Given
 from tirx_lens.protocol.wanted import always
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
 from tirx_lens.suppressing import hold_against_comments
 from tirx_lens.syntax.body import DAMAGED
 from tirx_lens.syntax.fold import compute
-from tirx_lens.syntax.read import read_kernels
+from tirx_lens.syntax.read import read_kernels, reading_anew
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.kernel import Kernel
@@ -106,12 +106,13 @@ def analyse(
         return unreadable(source, error)
     joined = library.joined(source) if library is not None else source
 
-    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-        again = read_kernels(source, given_insisted(given, kernel, arguments), library).kernels
-        return next((one for one in again if one.span == kernel.span), None)
-
     checked = check_kernels(
-        joined, read.kernels, selection, given, run_while=run_while, read_anew=read_anew
+        joined,
+        read.kernels,
+        selection,
+        given,
+        run_while=run_while,
+        read_anew=reading_anew(source, given, library),
     )
     analysis = conclude(source, [checked], selection, is_whole=not read.has_errors)
     return analysis.depending_on(library.asked) if library is not None else analysis
@@ -154,12 +155,6 @@ def check_kernels(
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
-
-
-def given_insisted(given: Given, kernel: Kernel, arguments: Mapping[str, int]) -> Given:
-    """Return what is given for a text in which a kernel's builder has other arguments."""
-    values = tuple(arguments.items())
-    return replace(given, insisted=(BuilderArguments(kernel.builder or kernel.name, values),))
 
 
 def conclude(

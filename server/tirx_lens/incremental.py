@@ -10,7 +10,6 @@ from tirx_lens.analysis import (
     Selection,
     check_kernels,
     conclude,
-    given_insisted,
     unreadable,
 )
 from tirx_lens.model.given import Given
@@ -122,7 +121,7 @@ class Analyser:
         unwanted = frozenset(others) - {start}
 
         def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-            insisted = given_insisted(given, kernel, arguments)
+            insisted = given.insisting(kernel.builder or kernel.name, arguments)
             for place, kernels in version.kernels(unwanted, insisted, self._library):
                 if place == start:
                     return next((one for one in kernels if one.span == kernel.span), None)

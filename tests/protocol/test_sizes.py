@@ -46,3 +46,18 @@ def test_the_same_kernel_at_such_a_size_is_an_error() -> None:
 def test_no_size_is_tried_where_no_argument_turns_the_ring() -> None:
     text = RING.replace("TILES = COLS // BN", "TILES = 8")
     assert not analyse(SourceText(text)).findings
+
+
+def test_the_arguments_of_a_call_stay_at_another_size() -> None:
+    """What the call says of the other parameters is no less known than before."""
+    text = two_passes("args ROWS=1024 COLS=512").text
+    for old, new in (
+        ("# tirx-lens: args ROWS=1024 COLS=512\n", ""),
+        ("def ring_copy(ROWS, COLS):", "def ring_copy(ROWS, COLS, ELEMENT):"),
+        ("load.stage, BYTES)", "load.stage, BM * BN * ELEMENT)"),
+        ("ring_copy(rows, cols)", "ring_copy(1024, 512, 2)"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    (finding,) = analyse(SourceText(text)).findings
+    assert finding.message.startswith("With COLS=192, 3 rounds of a ring of 4: ")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.cli.configured import Configured, MisuseError
 from tirx_lens.compile.builders import find_builders
 from tirx_lens.compile.prepare import parse_argument
-from tirx_lens.model.given import BuilderArguments
 
 if TYPE_CHECKING:
     import argparse
@@ -45,6 +43,6 @@ def given_for(arguments: argparse.Namespace, path: Path, source: SourceText) -> 
     configured.refuse_problems()
     if not insisted:
         return given
-    values = tuple(insisted.items())
-    names = (builder.name for builder in find_builders(source.data.decode("utf-8")))
-    return replace(given, insisted=tuple(BuilderArguments(name, values) for name in names))
+    for builder in find_builders(source.data.decode("utf-8")):
+        given = given.insisting(builder.name, insisted)
+    return given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -55,6 +55,12 @@ class Given:
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values given for the parameters of a builder."""
         return _values(self.arguments, builder)
+
+    def insisting(self, builder: str, values: Mapping[str, Argument]) -> Given:
+        """Return the same with values insisted on for some parameters of a builder."""
+        others = tuple(one for one in self.insisted if one.builder != builder)
+        merged = {**self.insisted_for(builder), **values}
+        return replace(self, insisted=(*others, BuilderArguments(builder, tuple(merged.items()))))
 
     def insisted_for(self, builder: str) -> Mapping[str, Argument]:
         """Return the values that the user insists on for the parameters of a builder."""

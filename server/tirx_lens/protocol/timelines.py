@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.given import BuilderArguments, Given
+from tirx_lens.model.given import Given
 from tirx_lens.protocol.follow.unfollowed import Unfollowed
 from tirx_lens.protocol.simulated import at_other_sizes, simulated
 from tirx_lens.protocol.timeline import timeline
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
-from tirx_lens.syntax.read import read_kernels
+from tirx_lens.syntax.read import read_kernels, reading_anew
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from tirx_lens.model.given import Argument, TvmVersion
+    from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
@@ -107,12 +107,7 @@ def runnables(
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
 
-    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-        values: dict[str, Argument] = {**dict(kernel.arguments), **arguments}
-        insisted = (BuilderArguments(kernel.builder or kernel.name, tuple(values.items())),)
-        again = read_kernels(source, replace(given or Given(), insisted=insisted), library).kernels
-        return next((one for one in again if one.span == kernel.span), None)
-
+    read_anew = reading_anew(source, given or Given(), library)
     return Runnables(joined, tuple(_named(read.kernels)), read.has_errors, read_anew, version)
 
 

@@ -63,18 +63,25 @@ def commented_arguments(definition: Node) -> Mapping[str, Expr]:
 
 
 def named_arguments(definition: Node, given: Given) -> Mapping[str, Expr]:
-    """Return the arguments that are named for a builder.
-
-    Those that the user insists on, else the comment above it names, else the project gives.
-    """
-    name = field_of(definition, "name")
-    parameters = {parameter.name for parameter in parameters_of(definition)}
-    builder = text_of(name) if name is not None else ""
-    ours, insisted = given.arguments_of(builder), given.insisted_for(builder)
+    """Return the arguments that the comment above a definition names, else the project gives."""
+    builder, parameters = _signature(definition)
+    ours = given.arguments_of(builder)
     named: dict[str, Expr] = {key: Const(ours[key]) for key in ours if key in parameters}
     named.update(commented_arguments(definition))
-    named.update((key, Const(insisted[key])) for key in insisted if key in parameters)
     return named
+
+
+def insisted_arguments(definition: Node, given: Given) -> Mapping[str, Expr]:
+    """Return the arguments that count for a builder before all others, name by name."""
+    builder, parameters = _signature(definition)
+    insisted = given.insisted_for(builder)
+    return {key: Const(insisted[key]) for key in insisted if key in parameters}
+
+
+def _signature(definition: Node) -> tuple[str, set[str]]:
+    name = field_of(definition, "name")
+    parameters = {parameter.name for parameter in parameters_of(definition)}
+    return (text_of(name) if name is not None else ""), parameters
 
 
 def called_arguments(

@@ -28,7 +28,7 @@ from tirx_lens.model.expr import (
 from tirx_lens.model.given import Given
 from tirx_lens.model.kernel import Kernel
 from tirx_lens.syntax import names
-from tirx_lens.syntax.arguments import called_arguments, named_arguments
+from tirx_lens.syntax.arguments import called_arguments, insisted_arguments, named_arguments
 from tirx_lens.syntax.body import BodyReader
 from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
@@ -404,6 +404,7 @@ class HostReader:
         if not given:
             order = [parameter.name for parameter in parameters_of(builder.node)]
             given = called_arguments(order, builder.node, self._data, self._roots, self._reader)
+        given = {**given, **insisted_arguments(builder.node, self._given)}
         inner = builder.scope.inner(host=True)
         for parameter in parameters_of(builder.node):
             value = given.get(parameter.name)
@@ -461,7 +462,10 @@ class HostReader:
 
     def _read_kernel(self, node: Node, definition: Node, name: Node) -> Kernel:
         scope = self._reader.scope.inner(host=False)
-        given = {} if self._builder else named_arguments(definition, self._given)
+        given: dict[str, Expr] = {}
+        if not self._builder:
+            given.update(named_arguments(definition, self._given))
+            given.update(insisted_arguments(definition, self._given))
         for parameter in parameters_of(definition):
             value = kernel_parameter(parameter, self._reader, given.get(parameter.name))
             scope.bind(parameter.name, value)

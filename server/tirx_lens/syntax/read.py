@@ -10,8 +10,11 @@ from tirx_lens.syntax.library import Library
 from tirx_lens.syntax.reparse import parse_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from tirx_lens.model.given import Given
     from tirx_lens.model.imported import ImportedText
+    from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.syntax.library import Modules
     from tirx_lens.syntax.scope import Scope
@@ -38,6 +41,19 @@ def read_kernels(
         tuple(kernel for _, kernels in by_statement for kernel in kernels),
         any(root.has_error for root in roots),
     )
+
+
+def reading_anew(
+    source: SourceText, given: Given, library: Library | None
+) -> Callable[[Kernel, Mapping[str, int]], Kernel | None]:
+    """Return what reads a kernel of a text again, with other arguments of its builder."""
+
+    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
+        insisting = given.insisting(kernel.builder or kernel.name, arguments)
+        again = read_kernels(source, insisting, library).kernels
+        return next((one for one in again if one.span == kernel.span), None)
+
+    return read_anew
 
 
 def open_library(modules: Modules, path: str) -> Library:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.given import BuilderArguments, Given
+from tirx_lens.model.given import Given
 from tirx_lens.protocol.worksheet.sheet import KernelSheet, broken_sheet, kernel_sheet
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
-from tirx_lens.syntax.read import read_kernels
+from tirx_lens.syntax.read import read_kernels, reading_anew
 from tirx_lens.threads.reach import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
@@ -50,11 +48,7 @@ def worksheet(
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
 
-    def read_anew(kernel: Kernel, arguments: Mapping[str, int]) -> Kernel | None:
-        insisted = (BuilderArguments(kernel.builder or kernel.name, tuple(arguments.items())),)
-        again = read_kernels(source, replace(given or Given(), insisted=insisted), library).kernels
-        return next((one for one in again if one.span == kernel.span), None)
-
+    read_anew = reading_anew(source, given or Given(), library)
     sheets = tuple(
         _sheet(joined, kernel, version, read_anew)
         for kernel in read.kernels
