@@ -17,6 +17,8 @@ scenario(
     const { page } = window;
     await window.openFile("gemm.py");
     const line = lineOf(STEP1, LOAD);
+    await window.goToLine(line);
+    await window.checked("kernel"); // a save before there is a server is not heard of
     await window.replaceLine(line, LOAD.replace("tmem<->local", "tmem_fast"));
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");
@@ -74,6 +76,8 @@ scenario(
     const wasRun = (): boolean => existsSync(editor.file(`gemm.py.${MARK}`));
     await window.openFile("gemm.py");
     const sync = lineOf(MARKING, "if wg_id == 0:") + 1;
+    await window.goToLine(sync);
+    await window.checked("kernel");
     await window.replaceLine(sync, "            T.cuda.cta_sync()");
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");

@@ -4,9 +4,10 @@ Run as a program it serves on standard input and output. `BAD` gets a safe fix, 
 one, `NOTE` none; each `SLOW` makes the analysis last half a second, `BREAK` makes it raise.
 
 Its builds run nothing: the CUDA they give is the request as JSON. `WRONG` in the text makes one
-fail there, `HANG` makes it last until it is cancelled, `DIVERGENT` gives CUDA with a barrier that
-only half of the threads reach, on a line that came from there; `MAPPED` makes it two kernels, each
-with a map, and `UNMAPPED` a note as well. `TOLD` makes one fail that says what was asked for.
+fail there, `HANG` makes it last until it is cancelled, `LATE` a second. `DIVERGENT` gives CUDA with
+a barrier that only half of the threads reach, on a line that came from there; `MAPPED` makes it two
+kernels, each with a map, and `UNMAPPED` a note as well. `TOLD` makes one fail that says what was
+asked for, and how many were before it.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ note: a note
 class FakeCompiler:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
+        self._asked = 0
 
     async def build(
         self, request: BuildRequest, on_progress: Callable[[str], None] | None = None
     ) -> BuildResult:
         on_progress("thinking")
+        self._asked += 1
         text = request.files[0].text
         if "HANG" in text:
             try:
@@ -67,6 +70,8 @@ class FakeCompiler:
             except asyncio.CancelledError:
                 logging.getLogger("tirx_lens").warning("the build was ended")
                 raise
+        if "LATE" in text:
+            await asyncio.sleep(1)
         if "NOPYTHON" in text:
             said = BuildDiagnostic(Severity.ERROR, Stage.ENVIRONMENT, "There is no TVM.")
             return BuildResult(diagnostics=(said,))
@@ -77,8 +82,9 @@ class FakeCompiler:
                 return BuildResult(diagnostics=(said,))
             if "TOLD" in line:
                 asked = f"config={request.config} args={dict(request.args)} arch={request.arch}"
-                said = (Severity.ERROR, Stage.BUILDER, f"asked: {asked}", "", request.entry, number)
-                return BuildResult(diagnostics=(BuildDiagnostic(*said),))
+                said = (Severity.ERROR, Stage.BUILDER, f"asked {self._asked}: {asked}", "")
+                said = BuildDiagnostic(*said, request.entry, number)
+                return BuildResult(diagnostics=(said,))
         for number, line in enumerate(text.splitlines(), 1):
             if "DIVERGENT" in line:
                 return BuildResult(kernels=(_divergent(request, number),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.span import Span
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings of one build of a builder, as places in a text: first in the one it built."""
+    """The findings of one build of a builder, as places in a text: first in the one it built.
 
+    `build` counts the builds as they were asked for.
+    """
+
+    build: int
     source: SourceText
     findings: tuple[Finding, ...]
 
@@ -29,8 +33,13 @@ class Reports:
         self._by_document: dict[str, dict[str, Report]] = {}
 
     def put(self, uri: str, builder: str, report: Report) -> None:
-        """Keep a report in the place of an older one of the same builder."""
-        self._by_document.setdefault(uri, {})[builder] = report
+        """Keep a report in the place of an older one of the same builder.
+
+        A build that lasted longer than one asked for after it has nothing more to say.
+        """
+        reports = self._by_document.setdefault(uri, {})
+        if builder not in reports or reports[builder].build <= report.build:
+            reports[builder] = report
 
     def forget(self, uri: str) -> None:
         """Drop all reports on a document."""
@@ -44,7 +53,7 @@ class Reports:
         """
         reports = self._by_document.get(uri, {})
         for builder, report in reports.items():
-            reports[builder] = Report(source, _kept(report, source))
+            reports[builder] = replace(report, source=source, findings=_kept(report, source))
         said = {(finding.code, source.line_of(finding.span.start)) for finding in shown}
         standing: dict[tuple[str, Span, str], Finding] = {}
         for report in reports.values():

@@ -67,6 +67,7 @@ class CudaService:
         self._compiler: Compiler | None = None
         self._command: tuple[str, ...] = ()
         self._tvm_version: str | None = None
+        self._builds = 0
 
     def report_ready(self) -> None:
         """Tell the client which interpreter builds would use. Starts nothing."""
@@ -102,6 +103,8 @@ class CudaService:
     async def _build(
         self, document: Document, path: Path, asked: CudaParams, *, asks: bool = True
     ) -> CudaReply:
+        self._builds += 1
+        build = self._builds
         chosen = await self._server.background.run(lambda: self._choose(document, asked))
         if isinstance(chosen, (Choose, Failed)):
             return chosen
@@ -120,7 +123,10 @@ class CudaService:
             lambda: self._request(document, path, chosen, arguments, asked)
         )
         result = await self._run(request, chosen.name, asked.work_done_token)
-        return await self._reply(result, request, chosen, document, path, chosen_set(chosen, asked))
+        reply = await self._reply(result, request, chosen, document, path, build)
+        if isinstance(reply, Cuda):
+            return replace(reply, argument_set=chosen_set(chosen, asked))
+        return reply
 
     async def build_saved(self, document: Document) -> None:
         """Build what of a document can be built as it stands, for what the builds say of it.
@@ -217,7 +223,7 @@ class CudaService:
         builder: Builder,
         document: Document,
         path: Path,
-        argument_set: str | None,
+        build: int,
     ) -> CudaReply:
         from tirx_lens.build_findings import findings_of, said_findings
         from tirx_lens.compile.result import Severity
@@ -229,7 +235,7 @@ class CudaService:
         texts = {file.path: file.text for file in request.files}
         if errors or not result.kernels:
             findings = said_findings(errors, path, source, texts)
-            self._server.take_report(document.uri, builder.name, Report(source, findings))
+            self._server.take_report(document.uri, builder.name, Report(build, source, findings))
             reply = self._failure(errors, builder, document, path)
             _log.warning("no CUDA for %s of %s: %s", builder.name, document.uri, reply.message)
             return reply
@@ -240,10 +246,9 @@ class CudaService:
                 *findings_of(result.kernels, view, path, source),
             )
         )
-        self._server.take_report(document.uri, builder.name, Report(source, findings))
+        self._server.take_report(document.uri, builder.name, Report(build, source, findings))
         known = {str(path): document.uri}
-        made = shown(result, builder, view, self._server.documents.encoding, known)
-        return replace(made, argument_set=argument_set)
+        return shown(result, builder, view, self._server.documents.encoding, known)
 
     def _failure(
         self, errors: Sequence[BuildDiagnostic], builder: Builder, document: Document, path: Path

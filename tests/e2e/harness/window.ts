@@ -104,6 +104,12 @@ export class Window {
     await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
   }
 
+  /** Wait until the server has read the file: it names the kernel that the cursor is in. */
+  async checked(kernel: string): Promise<void> {
+    const trail = this.page.locator(".editor-group-container.active .breadcrumbs-control");
+    await trail.locator(".monaco-breadcrumb-item", { hasText: kernel }).first().waitFor();
+  }
+
   /** Put another text in the place of a line of the active editor, as it stands, in one go. */
   async replaceLine(line: number, text: string): Promise<void> {
     await this.goToLine(line);

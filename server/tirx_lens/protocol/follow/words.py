@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 NEVER = 1 << 30
 """The arrivals that a word wants which nobody initialises: more than ever come."""
 
-MOST_WORDS = 1024
-"""Of all CTAs together; real kernels have some dozens."""
+MOST_WORDS = 232_448 // 8
+"""Of all CTAs together: what the SMEM of one could hold; real kernels have some dozens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,13 @@ class Words:
     words: list[Word] = field(default_factory=list)
     _known: dict[tuple[KernelObject, int, int], int] = field(default_factory=dict)
     _counts: dict[KernelObject, int] = field(default_factory=dict)
+    _handoffs: dict[KernelObject, Handoff] = field(default_factory=dict)
 
     def index_of(self, barrier: KernelObject, slot: int, cta: int) -> int:
         """Return the index of one slot of a barrier in the SMEM of one CTA."""
         key = (barrier, slot, cta)
         if key not in self._known:
-            handoff = next((h for h in self.handoffs.barriers if h.barrier == barrier), None)
-            if handoff is None:
-                raise NotFollowed(f"{barrier.name} is not known", barrier.span)
+            handoff = self._handoff_of(barrier)
             depth = handoff.depth
             count = self.count_of(barrier)
             if depth is not None and not 0 <= slot < depth:
@@ -91,6 +90,14 @@ class Words:
             slots = range(handoff.depth)
             found += [self.index_of(handoff.barrier, slot, cta) for slot in slots]
         return tuple(found)
+
+    def _handoff_of(self, barrier: KernelObject) -> Handoff:
+        if barrier not in self._handoffs:
+            found = next((h for h in self.handoffs.barriers if h.barrier == barrier), None)
+            if found is None:
+                raise NotFollowed(f"{barrier.name} is not known", barrier.span)
+            self._handoffs[barrier] = found
+        return self._handoffs[barrier]
 
     def count_of(self, barrier: KernelObject) -> int:
         """Return the arrivals that end a phase of a barrier; `NEVER` where it is not set up."""
