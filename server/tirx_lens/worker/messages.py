@@ -279,3 +279,40 @@ class Environment:
     def usable(self) -> bool:
         """Tell whether kernels can be built here."""
         return self.reason is None and self.tvm_version is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU of a host, as its driver names it. The `capability` of a B200 is (10, 0)."""
+
+    name: str
+    capability: tuple[int, int]
+    driver: str = ""
+
+    @property
+    def arch(self) -> str:
+        """The architecture to compile for: `sm_100a`, `sm_90a`."""
+        major, minor = self.capability
+        return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a host is, for `tirx-lens doctor`: found out when asked, without importing torch.
+
+    `clock` is the host's time in seconds since 1970, `free_bytes` is of the folder that builds work
+    in. `shadowing` are directories that `import tvm` may find in place of the installed one. Each
+    tool is a sentence such as "nvcc 13.0 at /usr/local/cuda/bin/nvcc", None where there is none.
+    """
+
+    environment: Environment
+    hostname: str
+    clock: float
+    free_bytes: int | None = None
+    scratch: str = ""
+    gpus: tuple[Gpu, ...] = ()
+    gpu_problem: str | None = None
+    torch_version: str | None = None
+    nvcc: str | None = None
+    nvrtc: str | None = None
+    shadowing: tuple[str, ...] = ()
