@@ -1,6 +1,6 @@
 """The text of a pyproject.toml -> its `[tool.tirx-lens]`, with a problem for each bad value.
 
-Nothing that is executed is chosen here: no interpreter, path or host is read from a project.
+What a project says of targets names programs and hosts: its user confirms them before one is used.
 """
 
 from __future__ import annotations
@@ -171,10 +171,21 @@ class _Reader:
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
-        """Take a table without looking into it: the name is reserved."""
         if not isinstance(value, dict):
-            self._refuse_value(path, "must be a table", value)
-        return c
+            self._refuse_value(path, "must be a table with a table for each target", value)
+            return c
+        # When first needed: few projects have targets, and every check would pay for it.
+        from tirx_lens.compile.target_table import read_target
+        from tirx_lens.compile.targets import Origin
+
+        targets = []
+        for name, table in value.items():
+            read = read_target(name, table, Origin.PROJECT)
+            for problem in read.problems:
+                self._refuse((*path, name, *problem.key), problem.message)
+            if read.target is not None:
+                targets.append(read.target)
+        return replace(c, targets=tuple(targets))
 
     def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
         """Yield the table of a builder, or each of its tables where it has a list of them."""
