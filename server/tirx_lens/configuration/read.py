@@ -171,10 +171,19 @@ class _Reader:
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
-        """Take a table without looking into it: the name is reserved."""
+        """Take the targets that are right as a whole; using one needs the user's confirmation."""
         if not isinstance(value, dict):
-            self._refuse_value(path, "must be a table", value)
-        return c
+            self._refuse_value(path, "must be a table with a table for each target", value)
+            return c
+        from tirx_lens.compile.target_table import read_target  # few projects have any
+        from tirx_lens.compile.targets import Origin
+
+        read = {name: read_target(name, one, Origin.PROJECT) for name, one in value.items()}
+        for name, one in read.items():
+            for problem in one.problems:
+                self._refuse((*path, name, *problem.key), problem.message)
+        targets = (one.target for one in read.values() if one.target is not None)
+        return replace(c, targets=tuple(targets))
 
     def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
         """Yield the table of a builder, or each of its tables where it has a list of them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.patterns import PathPattern
     from tirx_lens.model.given import BuilderArguments, TvmVersion
     from tirx_lens.model.source import SourceText
@@ -48,6 +49,7 @@ class Configuration:
     tvm_version: TvmVersion | None = None
     unused_suppressions: bool = False
     arguments: tuple[ArgumentsFor, ...] = ()
+    targets: tuple[Target, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
