@@ -225,7 +225,7 @@ def test_targets_are_of_the_project() -> None:
         ("arguments.'a.py' = { M = 1 }", "{ M = 1 }", "names no builder"),
         ("arguments.'::gemm' = { M = 1 }", "{ M = 1 }", "names no builder"),
         ("targets = 'x'", "'x'", "`targets` must be a table"),
-        ("targets.b = { launcher = 'ssh', hots = 1 }", "hots", "did you mean `host`?"),
+        ("targets.b = { launcher = 'ssh', host = 'h', hots = 1 }", "1", "did you mean `host`?"),
         ("x = [\n 1,\n", "", "It is no TOML: "),
         ("select = [", "", "It is no TOML: "),
         ("select == 3", "= 3", "It is no TOML: "),
