@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tirx_lens.cli.progress import Bar
 from tirx_lens.compile.cache import ResultCache
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tirx_lens.compile.many import Builds, Done, Job
     from tirx_lens.compile.targets import Target
+
+T = TypeVar("T")
 
 _EVERY = 0.2
 
@@ -67,14 +69,14 @@ def build_jobs(
     with closing(Bar(len(jobs), quiet=quiet, doing="Building")) as bar:
         building = build_all(jobs, open_builds or open_compiler, take, note)
         try:
-            asyncio.run(_drawn(building, bar))
+            asyncio.run(drawn(building, bar))
         except KeyboardInterrupt:
             return Built(tuple(done), was_interrupted=True)
     return Built(tuple(done))
 
 
-async def _drawn(building: Coroutine[None, None, None], bar: Bar) -> None:
-    """Wait for the builds; draw the bar meanwhile, also where nothing is done for long."""
+async def drawn(work: Coroutine[None, None, T], bar: Bar) -> T:
+    """Wait for work; draw the bar meanwhile, also where nothing is done for long."""
 
     async def draw() -> None:
         while True:
@@ -83,6 +85,6 @@ async def _drawn(building: Coroutine[None, None, None], bar: Bar) -> None:
 
     drawing = asyncio.create_task(draw())
     try:
-        await building
+        return await work
     finally:
         drawing.cancel()

@@ -27,11 +27,11 @@ def default_state_folder() -> Path:
     depend on the folder, a project's own perhaps.
     """
     named = os.environ.get("TIRX_LENS_STATE")
-    folder = Path(named) if named else user_state_path("tirx-lens")
-    if not folder.is_absolute():
-        variable = "TIRX_LENS_STATE" if named else "XDG_STATE_HOME"
-        raise ValueError(f"{variable} must be a path from the root, not {str(folder)!r}")
-    return folder
+    if not named:
+        return user_state_path("tirx-lens")
+    if not Path(named).is_absolute():
+        raise ValueError(f"TIRX_LENS_STATE must be a path from the root, not {named!r}")
+    return Path(named)
 
 
 class Confirmations:

@@ -96,7 +96,7 @@ def _of_disk(report: HostReport, target: Target) -> Iterator[HostProblem]:
     if free is not None and free < LITTLE_ROOM:
         severity = Severity.ERROR if free < NO_ROOM else Severity.WARNING
         said = (
-            f"{report.scratch or 'The folder for temporary files'} of {target.name} has "
+            f"The folder {report.scratch or 'for temporary files'} of {target.name} has "
             f"{free >> 20} MiB left, and builds work there: make room"
         )
         yield HostProblem(severity, said)
@@ -140,25 +140,37 @@ def runs(gpu: Gpu, arch: str) -> bool:
 def _of_shadows(report: HostReport) -> Iterator[HostProblem]:
     taken = report.environment.tvm_path
     for path in report.shadowing:
-        if taken is not None and path == taken:
-            said = f"`import tvm` finds {path} in place of the installed apache-tvm: take it off"
+        if path == taken:
+            said = (
+                f"`import tvm` finds the checkout {path}, whatever is installed: where that is not "
+                "meant, take it off PYTHONPATH"
+            )
+            yield HostProblem(Severity.WARNING, said)
         else:
-            said = f"{path} may be taken for TVM, and `import tvm` finds {taken}: take one off"
-        yield HostProblem(Severity.WARNING, f"{said} PYTHONPATH or the working folder")
+            said = (
+                f"{path} is another TVM on the import path; `import tvm` finds {taken or 'none'}: "
+                "take it off PYTHONPATH if another order would be wrong"
+            )
+            yield HostProblem(Severity.NOTE, said)
 
 
 def _of_clock(
     clock: float, target: Target, sent_at: float, received_at: float
 ) -> Iterator[HostProblem]:
-    ahead, behind = clock - received_at, sent_at - clock
-    if max(ahead, behind) <= CLOCK_SLACK:
+    ahead = clock_ahead(clock, sent_at, received_at)
+    if abs(ahead) <= CLOCK_SLACK:
         return
-    differs = f"{spelled_time(ahead)} ahead of" if ahead > 0 else f"{spelled_time(behind)} behind"
+    differs = f"{spelled_time(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}"
     said = (
         f"The clock of {target.name} is {differs} this machine's: builds do not go by it, "
         "certificates and `make` do; let NTP set it"
     )
     yield HostProblem(Severity.WARNING, said)
+
+
+def clock_ahead(clock: float, sent_at: float, received_at: float) -> float:
+    """Return by how many seconds at least a clock is ahead that was read between two times."""
+    return clock - min(max(clock, sent_at), received_at)
 
 
 def _of_tools(report: HostReport, target: Target) -> Iterator[HostProblem]:
