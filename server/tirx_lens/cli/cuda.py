@@ -132,7 +132,8 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         arguments.machine_code,
     )
     places = Places(configured, arguments.interpreter)
-    return plan_builds(arguments.files, wish, configured, places, arguments.target or LOCAL_NAME)
+    target = LOCAL_NAME if arguments.target is None else arguments.target
+    return plan_builds(arguments.files, wish, configured, places, target)
 
 
 def _kernels(wanted: Wanted, done: Done) -> BuiltKernels:

@@ -72,7 +72,7 @@ class Places:
 
     def __init__(self, configured: Configured, interpreter: str | None = None) -> None:
         self._configured = configured
-        self._interpreter = interpreter if interpreter is not None else sys.executable
+        self._interpreter = interpreter
         self._known: dict[Path | None, Known] = {}
 
     def known(self, path: Path) -> Known:
@@ -83,7 +83,7 @@ class Places:
         if project not in self._known:
             local = Target(
                 LOCAL_NAME,
-                python=(self._interpreter,),
+                python=(sys.executable if self._interpreter is None else self._interpreter,),
                 arch=DEFAULT_ARCH,
                 concurrency=min(available_cores(), _MOST_LOCAL),
             )
@@ -99,6 +99,9 @@ class Places:
         """
         known = self.known(path)
         target = known.named(name)
+        if self._interpreter is not None and name != LOCAL_NAME:
+            said = f"--interpreter is for the target local; {name} has its own `python`"
+            raise MisuseError(f"tirx-lens: {said}")
         if not self.may_use(known, target):
             self._ask(known)
         return target
