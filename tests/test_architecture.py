@@ -22,7 +22,7 @@ LAYERS = {
     "explain": {"model", "threads", "syntax", "rules"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda", "protocol"},
-    "configuration": {"model", "rules", "analysis", "compile"},  # how a target is written
+    "configuration": {"model", "rules", "analysis", "compile"},  # what a target is
     # The worker's wire types, never the other way.
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),

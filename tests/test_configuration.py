@@ -9,6 +9,7 @@ from textwrap import dedent
 
 import pytest
 
+from tirx_lens.compile.targets import Origin
 from tirx_lens.configuration.find import Configurations, read_file, read_named_file
 from tirx_lens.configuration.options import FileOptions, Overrides, options_for
 from tirx_lens.configuration.patterns import PathPattern
@@ -184,9 +185,12 @@ def test_several_sets_of_arguments() -> None:
     assert given.sets_of("none") == ()
 
 
-def test_targets_are_taken_and_not_looked_into() -> None:
-    table = '[tool.tirx-lens.targets.cluster]\ncommand = ["srun"]\nwhat = { ever = 1 }'
-    assert read(table) == Read(Configuration())
+def test_targets_are_of_the_project() -> None:
+    table = '[tool.tirx-lens.targets.cluster]\nlauncher = "command"\nargv = ["srun"]'
+    configuration = read(table).configuration
+    assert configuration is not None
+    (target,) = configuration.targets
+    assert (target.name, target.argv, target.origin) == ("cluster", ("srun",), Origin.PROJECT)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +225,7 @@ def test_targets_are_taken_and_not_looked_into() -> None:
         ("arguments.'a.py' = { M = 1 }", "{ M = 1 }", "names no builder"),
         ("arguments.'::gemm' = { M = 1 }", "{ M = 1 }", "names no builder"),
         ("targets = 'x'", "'x'", "`targets` must be a table"),
+        ("targets.b = { launcher = 'ssh', host = 'h', hots = 1 }", "1", "did you mean `host`?"),
         ("x = [\n 1,\n", "", "It is no TOML: "),
         ("select = [", "", "It is no TOML: "),
         ("select == 3", "= 3", "It is no TOML: "),

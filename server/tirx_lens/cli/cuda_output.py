@@ -5,54 +5,118 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from tirx_lens.cli import streams
+from tirx_lens.cli.cuda_wanted import spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
+from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tirx_lens.cli.cuda_findings import CheckedCuda
+    from tirx_lens.cli.cuda_wanted import Plan
+    from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.result import KernelResult
 
 
-def print_json(results: tuple[BuildResult, ...], checked: tuple[CheckedCuda, ...]) -> None:
-    """Print the kernels and all that is said of them as one JSON value."""
+@dataclass(frozen=True, slots=True)
+class BuiltKernels:
+    """What one build gave, and what was found in its CUDA. `named` is the file as written."""
+
+    named: Path
+    request: BuildRequest
+    result: BuildResult
+    checked: tuple[CheckedCuda, ...]
+
+    @property
+    def call(self) -> str:
+        """What was built, as people write it: `gemm(M=1024)`."""
+        name = self.request.builder or self.request.kernel or "kernel"
+        label = f"[{self.request.config}]" if self.request.config else ""
+        return f"{name}{label}({spelled(self.request.args)})"
+
+
+def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
+    """Print the kernels and all that is said of them as one JSON value.
+
+    Of several builds, each diagnostic says which one it is of.
+    """
     from tirx_lens.cli.cuda_findings import as_json
 
-    value = results_to_json(results)
-    for one in checked:
-        value["diagnostics"] += as_json(one)
+    value: dict[str, Any] = {"kernels": [], "diagnostics": []}
+    found: list[dict[str, Any]] = []
+    for one in built:
+        said = results_to_json((one.result,))
+        build = {"builder": one.request.builder or one.request.kernel, "args": one.request.args}
+        value["kernels"] += said["kernels"]
+        for diagnostics, place in (
+            (said["diagnostics"], value["diagnostics"]),
+            ([item for checked in one.checked for item in as_json(checked)], found),
+        ):
+            place += [{**item, **build} if several else item for item in diagnostics]
+    value["diagnostics"] += found
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_text(
-    results: tuple[BuildResult, ...], checked: tuple[CheckedCuda, ...], path: Path, *, texts: bool
-) -> None:
-    """Print the CUDA on standard output, if `texts`, and what is said of it on standard error.
-
-    `path` is the file as the user wrote it.
-    """
-    from tirx_lens.cli.cuda_findings import as_lines
-
-    for result in results:
-        for kernel in result.kernels if texts else ():
-            spelled = ", ".join(f"{name}={value!r}" for name, value in kernel.args.items())
-            origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
+def print_text(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> None:
+    """Print the CUDA on standard output, if `texts`, and what is said of it on standard error."""
+    for one in built:
+        for kernel in one.result.kernels if texts else ():
+            origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
             print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
             print(kernel.cuda.rstrip("\n"))
             if kernel.machine is not None:
                 _print_resources(kernel)
             print()
     sys.stdout.flush()
-    for result in results:
-        for item in result.diagnostics:
+    lines = [*_said(built, several=several, texts=texts), *_found(built)]
+    # Builds of one text with other arguments mostly have the same to say.
+    for line in dict.fromkeys(lines) if several else lines:
+        print(line, file=sys.stderr)
+
+
+def print_notes(
+    plan: Plan, built: tuple[BuiltKernels, ...], *, was_interrupted: bool = False
+) -> None:
+    """Say on standard error what was passed over, and of several builds how many went well."""
+    for file in plan.unreadable:
+        streams.say(f"{shown_path(file.path)}: {file.reason}")
+    if plan.lacking:
+        first = plan.lacking[0]
+        number = len(plan.lacking)
+        streams.say(
+            f"{number} {'builder was' if number == 1 else 'builders were'} passed over for want of "
+            f"arguments: {shown_path(first.named)}:{first.builder.line}: {first.builder.name} "
+            f"({', '.join(first.missing)}){'' if number == 1 else ', ...'}"
+        )
+    total = len(plan.wanted)
+    if was_interrupted:
+        streams.say(f"interrupted: {len(built)} of {total} builds were done")
+    elif total > 1:
+        good = sum(not one.result.failed for one in built)
+        streams.say(f"{good} of {total} builds went well")
+
+
+def _said(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> Iterator[str]:
+    for one in built:
+        for item in one.result.diagnostics:
             # Text shows no map, so that one is missing is no news.
-            if not (texts and item.stage is Stage.SOURCE_MAP):
-                print(_line(item), file=sys.stderr)
-    for one in checked:
-        for line in as_lines(one, path):
-            print(line, file=sys.stderr)
+            if texts and item.stage is Stage.SOURCE_MAP:
+                continue
+            names = several and item.file is None and item.stage is not Stage.ENVIRONMENT
+            yield f"{shown_path(one.named)}: {one.call}: {_line(item)}" if names else _line(item)
+
+
+def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
+    from tirx_lens.cli.cuda_findings import as_lines
+
+    for one in built:
+        for checked in one.checked:
+            yield from as_lines(checked, one.named)
 
 
 def _print_resources(kernel: KernelResult) -> None:
@@ -67,7 +131,7 @@ def _print_resources(kernel: KernelResult) -> None:
 
 
 def _line(item: BuildDiagnostic) -> str:
-    message = f"{item.severity.value}: {item.message} [{item.stage.value}]"
+    message = f"{item.severity.value}: {shown_text(item.message)} [{item.stage.value}]"
     if item.file is None:
         return message
     path = os.path.relpath(item.file)

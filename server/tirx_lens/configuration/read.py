@@ -171,20 +171,18 @@ class _Reader:
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
+        """Take the targets that are right as a whole; using one needs the user's confirmation."""
         if not isinstance(value, dict):
             self._refuse_value(path, "must be a table with a table for each target", value)
             return c
-        # When first needed: few projects have targets, and every check would pay for it.
-        from tirx_lens.compile.target_table import read_target
+        from tirx_lens.compile.target_table import read_target  # few projects have any
         from tirx_lens.compile.targets import Origin
 
-        targets = []
-        for name, table in value.items():
-            read = read_target(name, table, Origin.PROJECT)
-            for problem in read.problems:
+        read = {name: read_target(name, one, Origin.PROJECT) for name, one in value.items()}
+        for name, one in read.items():
+            for problem in one.problems:
                 self._refuse((*path, name, *problem.key), problem.message)
-            if read.target is not None:
-                targets.append(read.target)
+        targets = (one.target for one in read.values() if one.target is not None)
         return replace(c, targets=tuple(targets))
 
     def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
