@@ -42,9 +42,9 @@ def why_no_sshd() -> str | None:
 class LoopbackSshd:
     """A server that runs from `__enter__` to `__exit__`; its sessions end with it.
 
-    Everything lies in `folder`. `settings` are lines of its sshd_config, which go before ours;
-    `environment` is what its sessions have beside what sshd gives them. It runs in the network
-    `namespace`, if one is named, and listens at `address` there.
+    Everything lies in `folder`, the home of its sessions too. `settings` are lines of its
+    sshd_config, which go before ours; `environment` is what its sessions have beside what sshd
+    gives them. It runs in the network `namespace`, if one is named, and listens at `address` there.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class LoopbackSshd:
         self.address = address
         self.port = 0
         self._settings = settings
-        self._environment = environment or {}
+        self._environment = {"HOME": str(folder / "home"), **(environment or {})}
         self._prefix = ("ip", "netns", "exec", namespace) if namespace else ()
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "home").mkdir(parents=True, exist_ok=True)
         for name in ("host_key", "user_key"):
             make_key(self.folder / name)
         shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
@@ -165,8 +165,10 @@ class LoopbackSshd:
         return False
 
     def _server_config(self) -> str:
+        pairs = " ".join(f'"{name}={value}"' for name, value in self._environment.items())
         lines = [
             *self._settings,
+            f"SetEnv {pairs}",
             f"ListenAddress {self.address}:{self.port}",
             f'HostKey "{self.folder / "host_key"}"',
             f'AuthorizedKeysFile "{self.folder / "authorized_keys"}"',
@@ -180,9 +182,6 @@ class LoopbackSshd:
             "MaxStartups 200",
             "MaxSessions 200",
         ]
-        if self._environment:
-            pairs = " ".join(f'"{name}={value}"' for name, value in self._environment.items())
-            lines.append(f"SetEnv {pairs}")
         return "\n".join(lines) + "\n"
 
     def _client_config(self) -> str:
