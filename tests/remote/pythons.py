@@ -13,13 +13,14 @@ import pytest
 def with_stand_in(folder: Path, text: str = "") -> tuple[str, ...]:
     """Return the words of a Python to which `import tvm` is next to nothing, and then `text`.
 
-    It warms up at once and runs kernels' modules, but cannot build.
+    It warms up at once and runs kernels' modules, but cannot compile.
     """
     script = folder / "tvm" / "script"
-    script.mkdir(parents=True)
+    (script / "parser" / "core").mkdir(parents=True)
     (folder / "tvm" / "__init__.py").write_text(f'__version__ = "0.27.0"\n{text}')
-    (script / "__init__.py").touch()
-    (script / "tirx.py").touch()
+    for name in ("__init__", "tirx", "parser/__init__", "parser/core/__init__"):
+        (script / f"{name}.py").touch()
+    (script / "parser" / "core" / "parser.py").touch()
     return ("env", f"PYTHONPATH={folder}", sys.executable)
 
 

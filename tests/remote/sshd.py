@@ -202,9 +202,9 @@ Host *
         return (self.folder / f"{name}.pub").read_text().strip()
 
 
-def make_key(path: Path) -> None:
-    """Make a key without a passphrase, and its public half beside it."""
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(path)]
+def make_key(path: Path, passphrase: str = "") -> None:
+    """Make a key, and its public half beside it."""
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", str(path)]
     subprocess.run(words, check=True, capture_output=True)
 
 

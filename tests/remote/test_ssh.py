@@ -154,14 +154,18 @@ async def test_a_control_master_stays(
     await until_empty(server)
 
 
-async def test_several_targets_at_once(server: LoopbackSshd, tmp_path: Path) -> None:
+async def test_several_targets_at_once(
+    server: LoopbackSshd, tmp_path: Path, stand_in: tuple[str, ...]
+) -> None:
     names = [f"gpu{number}" for number in range(6)]
     hosts = "\n".join(
         f"Host {name}\n  HostName {server.address}\n  Port {server.port}" for name in names
     )
     ssh_args = server.configured(hosts, "hosts_config")
     text = "import os\nraise ValueError(os.environ['WHO'])\n"
-    compilers = [compiler_at(ssh_args, ("env", f"WHO={name}", *HERE), host=name) for name in names]
+    compilers = [
+        compiler_at(ssh_args, ("env", f"WHO={name}", *stand_in), host=name) for name in names
+    ]
     try:
         results = await asyncio.gather(
             *(compiler.build(request(text, tmp_path / "k.py")) for compiler in compilers)
