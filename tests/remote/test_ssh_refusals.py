@@ -167,7 +167,10 @@ async def test_a_configuration_that_is_not_there(server: LoopbackSshd) -> None:
 
 async def test_an_option_that_ssh_does_not_know(server: LoopbackSshd) -> None:
     reason = await refusal((*server.ssh_args, "-oNoSuchOption=1"))
-    assert "(command-line: line 0: Bad configuration option: nosuchoption)" in reason
+    said = "command-line: line 0: Bad configuration option: nosuchoption"
+    assert reason.startswith(f"ssh does not take an option ({said}): correct `ssh_args` of the")
+    reason = await refusal((*server.ssh_args, "-Z"))
+    assert "(unknown option -- Z)" in reason
 
 
 async def test_a_jump_that_does_not_know_the_way(server: LoopbackSshd) -> None:

@@ -103,14 +103,14 @@ _FAILURES = (
         'add "-oRemoteCommand=none" to `ssh_args` of the target, and try `{login}` in a terminal',
     ),
     _failure(
+        r"^(?P<why>(?:unknown|illegal) option -- .+|command-line: line \d+: .+)$",
+        "ssh does not take an option ({why}): correct `ssh_args` of the target, and " + _TRY,
+    ),
+    _failure(
         r"^(?P<why>Bad owner or permissions on .+"
         r"|Can't open user config file .+"
         r"|(?!.*: terminating, ).*\bline \d+: .+)$",
         "ssh cannot read its configuration ({why}): mend it, and " + _TRY,
-    ),
-    _failure(
-        r"^(?P<why>(?:unknown|illegal) option -- .+|option requires an argument -- .+)$",
-        "ssh does not know an option ({why}): correct `ssh_args` of the target, and " + _TRY,
     ),
     _Failure(
         _FROM_NOWHERE,
@@ -145,8 +145,8 @@ def why_ssh_failed(attempt: SshAttempt, exit_code: int | None, errors: str) -> s
         return f"ssh to {host} ended with {ending(exit_code)} before the worker had started"
     if exit_code == SSH_FAILED:
         return (
-            f"ssh to {host} failed and said nothing: try `{attempt.login}` in a terminal, without "
-            "`-q` and LogLevel"
+            f"ssh to {host} ended without a word: the host may have killed `{python}`, or `-q` or "
+            f"a LogLevel keeps ssh silent; try `{attempt.login}` in a terminal"
         )
     set_python = "set `python` of the target to the full path of the Python that your kernels run"
     if exit_code == NOT_FOUND or (lines and re.search("command not found", lines[-1], re.I)):
