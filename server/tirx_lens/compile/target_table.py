@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from tirx_lens.compile.ssh_options import refused_argument
 from tirx_lens.compile.targets import LOCAL_NAME, LauncherKind, Origin, Target
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ LONGEST_LIMIT = 86_400.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 # A user and a host name, an address, or a name that the user's ssh configuration knows. No shell
 # and no ssh option can come out of it: it does not begin with a dash.
-_HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_](?:[A-Za-z0-9_.:%-]*)")
+_HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_:][A-Za-z0-9_.:%-]*")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[af]?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -52,6 +53,7 @@ def read_target(name: str, table: object, origin: Origin) -> ReadTarget:
     else:
         values = reader.read(table)
         reader.check_launcher(values)
+        reader.check_ssh_args(values, origin)
     if reader.problems:
         return ReadTarget(None, tuple(reader.problems))
     return ReadTarget(Target(name, origin=origin, **values))
@@ -93,6 +95,12 @@ class _Reader:
             if key in values and kind is not owner and "launcher" not in bad:
                 said = f'`{key}` is for the launcher "{owner.value}", and this one is '
                 self.problems.append(TargetProblem((key,), f'{said}"{kind.value}".'))
+
+    def check_ssh_args(self, values: Mapping[str, Any], origin: Origin) -> None:
+        """Refuse arguments of ssh that would skip a check or give no session."""
+        refused = refused_argument(values.get("ssh_args", ()), origin)
+        if refused is not None:
+            self.problems.append(TargetProblem(("ssh_args", refused.index), refused.message))
 
 
 def _launcher(value: object) -> LauncherKind:
