@@ -23,11 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Analysis
+from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.result import (
     BuildDiagnostic,
     BuildResult,
     Environment,
     Frame,
+    Gpu,
+    HostReport,
     KernelResult,
     MapEntry,
     Severity,
@@ -115,7 +118,13 @@ class FakeCompiler:
         return BuildResult(kernels=(kernel,))
 
     async def environment(self) -> Environment:
-        return Environment("3.11.4", self._target.python[0], "0.27.0")
+        return Environment("3.11.4", self._target.python[0], "0.27.0", "/opt/tvm")
+
+    async def examine(self) -> HostReport:
+        if self._target.host is not None:
+            raise LaunchError(f"{self._target.host} does not answer: try `ssh gpu1 true`")
+        gpu = Gpu("H100 \x1b[31m<b>\n", (9, 0), "580.1")
+        return HostReport(await self.environment(), "here", time.time(), gpus=(gpu,))
 
     async def close(self) -> None:
         command = self._target.python

@@ -235,6 +235,24 @@ def test_settings_that_make_no_target_are_told(make):
     assert list(workspace.targets()) == ["local", "gpu1", "pod", "second"]
 
 
+def test_all_targets_that_may_be_used_are_checked(make):
+    workspace = make(settings={"targets": {"gpu1": GPU1}, "arch": "sm_100a"})
+    reply = workspace.ask("doctor")
+    assert reply["kind"] == "doctor"
+    local, gpu1, left = reply["text"].split("\n\n")
+    assert local.startswith("local: not good  (")
+    assert "  TVM      0.27.0 at /opt/tvm\n" in local
+    assert "  GPU      H100 <b> (compute capability 9.0, sm_90a, driver 580.1)\n" in local
+    assert "does not run what is built for sm_100a" in local
+    assert "(TX507)" in local
+    assert gpu1.startswith("gpu1: no answer  (ssh me@gpu1, /opt/tvm/bin/python)\n")
+    assert "  error: me@gpu1 does not answer: try `ssh gpu1 true`" in gpu1
+    assert "not confirmed: pod, second." in left
+    assert "\x1b" not in reply["text"]
+    workspace.confirm("pod")
+    assert "pod: not good  (kubectl exec" in workspace.ask("doctor")["text"]
+
+
 # Run in an untrusted workspace, any of these would leave the mark.
 EVIL = """\
 [tool.tirx-lens.targets.evil]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tirx_lens.compile.request import BuildRequest
-    from tirx_lens.compile.result import BuildResult, Environment
+    from tirx_lens.compile.result import BuildResult, Environment, HostReport
     from tirx_lens.compile.targets import Target
 
     CompilerFactory = Callable[[Target], "Compiler"]
@@ -26,6 +26,9 @@ class Compiler(Protocol):
 
     async def environment(self) -> Environment:
         """Say what Python and TVM there are, or why there are none. Never raises for that."""
+
+    async def examine(self) -> HostReport:
+        """Say what the host is. Raises LaunchError and WorkerLostError."""
 
     async def close(self) -> None:
         """End all builds."""
@@ -57,6 +60,10 @@ class Compilers:
             await kept.compiler.close()
         return made
 
+    def make(self, target: Target) -> Compiler:
+        """Make a compiler that is not kept, to look at a target apart from builds there."""
+        return self._make(target)
+
     def known(self, name: str) -> Kept | None:
         """Return the compiler of the target of a name, where it was built at."""
         return self._kept.get(name)
@@ -71,8 +78,6 @@ def compiler_for(target: Target) -> Compiler:
     """Make the compiler of a target. Builds on this machine are remembered on its disk."""
     from tirx_lens.compile.cache import ResultCache
     from tirx_lens.compile.cache_folder import CacheFolder, default_folder
-    from tirx_lens.compile.launchers import launcher_for
-    from tirx_lens.compile.service import Compiler as Service
+    from tirx_lens.compile.service import compiler_for as make
 
-    cache = ResultCache(None if target.is_remote else CacheFolder(default_folder()))
-    return Service(launcher_for(target), parallel=target.concurrency, cache=cache)
+    return make(target, ResultCache(CacheFolder(default_folder())))

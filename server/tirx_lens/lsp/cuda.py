@@ -162,14 +162,9 @@ class CudaService:
         asked: CudaParams,
         target: Target,
     ) -> BuildRequest:
-        from tirx_lens.compile.prepare import DEFAULT_ARCH, prepare
+        from tirx_lens.compile.prepare import prepare
         from tirx_lens.compile.request import Limits
-        from tirx_lens.compile.targets import Origin
 
-        settings = self._server.settings
-        is_local = target.origin is Origin.BUILT_IN  # of which the settings say the rest
-        arch = asked.arch or (settings.arch if is_local else target.arch)
-        limit = settings.time_limit if is_local else target.time_limit
         open_texts = {
             Path(name): other.source.text
             for other in self._server.documents
@@ -182,8 +177,8 @@ class CudaService:
             builder,
             arguments=arguments,
             config=asked.config,
-            arch=arch or DEFAULT_ARCH,
-            limits=Limits(time_seconds=limit),
+            arch=asked.arch or target.arch or "",  # that of the target's GPU
+            limits=Limits(time_seconds=target.time_limit),
             workspace=[Path(folder) for folder in folders if folder],
             open_texts=open_texts,
             machine_code=asked.machine_code,

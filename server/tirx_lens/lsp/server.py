@@ -20,6 +20,7 @@ from tirx_lens.lsp.built import Report, Reports
 from tirx_lens.lsp.compilers import compiler_for
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
+from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
@@ -386,6 +387,10 @@ def create_server(
     @server.feature(target_messages.CHOOSE_TARGET)
     async def choose_target(params: Any) -> dict[str, Any]:
         return (await server.targets.choose(params)).to_json()
+
+    @server.feature(target_messages.DOCTOR)
+    async def doctor(params: Any) -> dict[str, Any]:
+        return (await doctor_reply(server, params)).to_json()
 
     @server.feature(messages.WORKSHEET)
     async def worksheet(params: Any) -> dict[str, Any]:

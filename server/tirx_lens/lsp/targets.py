@@ -108,10 +108,16 @@ class WorkspaceTargets:
 
     def local(self) -> Target:
         """Return the target that is the interpreter chosen on this machine."""
+        from tirx_lens.compile.prepare import DEFAULT_ARCH
         from tirx_lens.compile.targets import Target
 
-        command = self._server.settings.command(trusted=self._server.cuda.is_trusted)
-        return Target(LOCAL_TARGET, python=command)
+        settings = self._server.settings
+        return Target(
+            LOCAL_TARGET,
+            python=settings.command(trusted=self._server.cuda.is_trusted),
+            arch=settings.arch or DEFAULT_ARCH,
+            time_limit=settings.time_limit,
+        )
 
     def _usable(self, name: str, targets: Targets) -> Target | ConfirmTarget | Failed:
         if name == LOCAL_TARGET:
