@@ -41,7 +41,7 @@ scenario(
       await window.replaceLine(lineOf(STEP1, "import tvm"), text);
     };
     await window.openFile("gemm.py");
-    await window.goToLine(lineOf(STEP1, "tirx-lens: args"));
+    await window.goToLine(lineOf(STEP1, "T.device_entry()"));
     await window.checked("kernel");
 
     // Turning away from the question leaves everything as it was.
@@ -90,7 +90,7 @@ scenario(
     await window.replaceLine(lineOf(TABLE, "time_limit"), 'env = { EXTRA = "1" }');
     await window.save();
     rmSync(editor.file("bin/link.pid"));
-    await window.openFile("gemm.py");
+    await window.group(0).locator(".tab", { hasText: "gemm.py" }).click();
     await window.command("TIRx Lens: Show Generated CUDA");
     await dialog(window).filter({ hasText: "EXTRA" }).waitFor();
     await window.picture("7-asked-again");

@@ -32,13 +32,14 @@ export class Staleness implements vscode.CodeLensProvider, vscode.Disposable {
     return lines
       .map((line) => new vscode.Range(line, 0, line, 0))
       .flatMap((range) => [
-        new vscode.CodeLens(range, { title, command: "" }),
+        // First, since a reason may be longer than the editor is wide.
         new vscode.CodeLens(range, {
           title: "$(refresh) Retry",
           tooltip: "Build the kernel again",
           command: "tirx-lens.retryBuild",
           arguments: [document.uri],
         }),
+        new vscode.CodeLens(range, { title, tooltip: plain(stale.reason), command: "" }),
       ]);
   }
 
