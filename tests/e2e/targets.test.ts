@@ -63,6 +63,15 @@ scenario(
     await kernelLine.waitFor();
     assert.ok(existsSync(editor.file("bin/link.pid")), "the build did not go through the link");
     await window.picture("3-built-there");
+    await page.locator('[id="status.languageStatus"]').click();
+    const status = page.locator(".hover-language-status", { hasText: "target box" });
+    await status.waitFor();
+    await window.picture("3-status");
+    await status.locator("a", { hasText: "Choose Target" }).click();
+    await row(window, "confirmed").waitFor();
+    await page.keyboard.press("Escape");
+    await cuda.locator(".view-lines").first().click(); // the status goes when the mouse does
+    await page.locator(".hover-language-status").waitFor({ state: "hidden" });
 
     await edit("import tvm  # edited");
     await stale.filter({ hasText: "gemm.py was edited since this was built" }).waitFor();

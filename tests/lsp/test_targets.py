@@ -144,6 +144,21 @@ def test_a_target_of_the_project_is_used_once_it_is_confirmed(make):
     assert workspace.targets()["second"] == ("project", True)
 
 
+def test_several_targets_stay_open(make):
+    workspace = make(settings={"targets": {"gpu1": GPU1}})
+    for name in ("gpu1", "local", "gpu1"):
+        workspace.ask("chooseTarget", name=name)
+        workspace.command()
+    assert closed(workspace) == 0
+    assert workspace.client.stop() == 0
+    assert closed(workspace) == 2  # with the session
+
+
+def closed(workspace: Workspace) -> int:
+    """Count the compilers that are told to have been closed."""
+    return sum("was closed" in str(m.get("params")) for m in workspace.client.received)
+
+
 def test_targets_that_change_are_confirmed_anew(make):
     workspace = make()
     first = workspace.confirm("pod")
@@ -302,6 +317,17 @@ def fingerprint_of(table: str) -> str:
     assert configuration is not None
     assert configuration.targets
     return Targets(configuration.targets).fingerprint
+
+
+def test_trust_that_is_granted_later_lets_the_chosen_target_build(make):
+    workspace = make(
+        trusted=False, settings={"targets": {"gpu1": GPU1}}, targets={"chosen": "gpu1"}
+    )
+    assert workspace.client.notification("tirxLens/status")["target"] == "local"
+    assert workspace.ask("cuda")["kind"] == "failed"
+    workspace.client.notify("tirxLens/didGrantTrust", None)
+    assert workspace.client.notification("tirxLens/status")["target"] == "gpu1"
+    assert workspace.command() == ["/opt/tvm/bin/python"]
 
 
 def test_the_mark_would_be_seen(start, tmp_path):
