@@ -268,6 +268,21 @@ def test_all_targets_that_may_be_used_are_checked(make):
     assert "pod: not good  (kubectl exec" in workspace.ask("doctor")["text"]
 
 
+def test_a_gpu_that_does_not_run_the_kernel_is_said_at_the_import(make):
+    workspace = make()
+    workspace.confirm("pod")
+    for _ in range(2):  # the second time it is known
+        workspace.command()
+        while not (said := workspace.client.diagnostics(workspace.uri)["diagnostics"]):
+            pass
+        assert (said[0]["code"], said[0]["range"]["start"]["line"]) == ("TX507", 0)
+        assert said[0]["message"].startswith("The GPU of pod is not Blackwell: H100")
+        assert "\x1b" not in said[0]["message"]
+    workspace.ask("chooseTarget", name="local")
+    workspace.command()
+    assert workspace.client.diagnostics(workspace.uri)["diagnostics"] == []
+
+
 # Run in an untrusted workspace, any of these would leave the mark.
 EVIL = """\
 [tool.tirx-lens.targets.evil]
