@@ -111,6 +111,25 @@ def test_all_targets_are_listed(make):
     }
 
 
+def test_without_a_document_the_targets_are_those_of_the_first_folder(make):
+    workspace = make()
+    listed = workspace.client.request("tirxLens/targets", None)["result"]
+    assert [one["name"] for one in listed["targets"]] == ["local", "pod", "second"]
+
+
+def test_a_project_within_the_workspace_has_targets_of_its_own(make, tmp_path):
+    workspace = make()
+    workspace.confirm("pod")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text(TABLE.replace("pod one", "evil"))
+    workspace.uri = (inner / "kernel.py").as_uri()
+    workspace.client.open(workspace.uri, KERNEL)
+    refused = workspace.ask("cuda")
+    assert refused["kind"] == "confirmTarget"
+    assert '"evil"' in refused["text"]
+
+
 def test_a_target_of_the_settings_builds_as_it_says(make):
     settings = {"targets": {"gpu1": GPU1}, "arch": "sm_90a", "timeLimit": 7}
     workspace = make(settings=settings)
@@ -222,6 +241,8 @@ def test_a_target_that_is_not_there_is_said(make):
     assert reply["kind"] == "failed"
     assert "choose one of local, pod, second." in reply["message"]
     assert "\x1b" not in reply["message"]
+    for state in ("ready", "failed"):
+        assert workspace.client.notification("tirxLens/status")["state"] == state
     assert workspace.ask("chooseTarget", name="third")["kind"] == "failed"
 
 
