@@ -1,0 +1,158 @@
+"""`tirx-lens check --build`: what builds of the checked files say, beside what the rules find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tirx_lens.build_findings import admitted, findings_of, said_findings
+from tirx_lens.cli.building import build_jobs
+from tirx_lens.cli.calls import Call, Wish, builders_of
+from tirx_lens.compile.many import Job
+from tirx_lens.compile.result import Severity, Stage
+from tirx_lens.cuda.view import view_of
+from tirx_lens.rules.engine import settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tirx_lens.checking import Outcome
+    from tirx_lens.compile.many import Done
+    from tirx_lens.compile.result import BuildDiagnostic
+    from tirx_lens.compile.targets import Target
+    from tirx_lens.configuration.options import FileOptions
+    from tirx_lens.model.finding import Finding
+    from tirx_lens.model.source import SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The builds of checked files, before any is done.
+
+    `of` has the file of each job, by its place among the outcomes, and its builder's call;
+    `lacking` counts the builders that are not built, since arguments of theirs are not known.
+    """
+
+    jobs: tuple[Job, ...] = ()
+    of: tuple[tuple[int, Call], ...] = ()
+    lacking: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltOutcomes:
+    """The outcomes with what their builds say, how many were built, and how many could not be."""
+
+    outcomes: list[Outcome]
+    built: int
+    lacking: int
+    was_interrupted: bool
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the builds of one file say: findings in it, and what kept them from being done."""
+
+    findings: list[Finding] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def order_builds(
+    outcomes: Sequence[Outcome],
+    options: Mapping[Path, FileOptions],
+    targets: Mapping[Path, Target],
+) -> Ordered:
+    """Return the builds of all builders whose arguments are known."""
+    jobs, of, lacking = [], [], 0
+    wish = Wish()
+    for index, outcome in enumerate(outcomes):
+        if outcome.checked is None:
+            continue
+        path, text = outcome.path, outcome.checked.source.text
+        for builder in builders_of(text, options[path].given):
+            call = Call(builder)
+            if call.missing:
+                lacking += 1
+                continue
+            request = wish.request(path, text, call, targets[path], (Path.cwd(),))
+            jobs.append(Job(targets[path], request))
+            of.append((index, call))
+    return Ordered(tuple(jobs), tuple(of), lacking)
+
+
+def build_outcomes(
+    outcomes: Sequence[Outcome],
+    options: Mapping[Path, FileOptions],
+    ordered: Ordered,
+    *,
+    quiet: bool,
+) -> BuiltOutcomes:
+    """Build, and put what is said among the findings of each file."""
+    built = build_jobs(ordered.jobs, quiet=quiet)
+    said: dict[int, _Said] = {}
+    unusable: set[Target] = set()
+    for job, (index, call), done in zip(ordered.jobs, ordered.of, built.done, strict=True):
+        outcome = outcomes[index]
+        if done is None or outcome.checked is None:
+            continue
+        here = said.setdefault(index, _Said())
+        for error in _of_stage(done, Stage.ENVIRONMENT):
+            if job.target not in unusable:  # once for all files
+                unusable.add(job.target)
+                here.failures.append(f"not built at {job.target.name}: {error.message}")
+        here.failures += [f"not built: {e.message}" for e in _of_stage(done, Stage.WORKER)]
+        here.findings += _findings(outcome.checked.source, job, call, done)
+    return BuiltOutcomes(
+        [
+            _with(outcome, said[index], options[outcome.path]) if index in said else outcome
+            for index, outcome in enumerate(outcomes)
+        ],
+        sum(done is not None and not done.result.failed for done in built.done),
+        ordered.lacking,
+        built.was_interrupted,
+    )
+
+
+def _of_stage(done: Done, stage: Stage) -> Iterator[BuildDiagnostic]:
+    """Yield the errors of a stage that are about no place: of a crash, the place is known."""
+    for item in done.result.diagnostics:
+        if item.stage is stage and item.severity is Severity.ERROR and item.file is None:
+            yield item
+
+
+def _findings(source: SourceText, job: Job, call: Call, done: Done) -> Iterator[Finding]:
+    """Yield what one build says of its file. What has no place in it stands at the builder."""
+    path = Path(job.request.entry)
+    texts = {file.path: file.text for file in job.request.files}
+    for item in done.result.diagnostics:
+        if item.file is None and item.stage in (Stage.ENVIRONMENT, Stage.WORKER):
+            continue
+        found = said_findings((item,), path, source, texts)
+        if not found and item.severity is Severity.ERROR and not isinstance(call.builder, str):
+            here = replace(item, file=str(path), line=call.builder.line, column=None)
+            found = said_findings((here,), path, source, texts)
+        yield from found
+    kernels = done.result.kernels
+    if kernels and not done.result.failed:
+        yield from findings_of(kernels, view_of(kernels), path, source)
+
+
+def _with(outcome: Outcome, said: _Said, options: FileOptions) -> Outcome:
+    checked = outcome.checked
+    if checked is None:
+        return outcome
+    source = checked.source
+    by_rules = {(one.code, source.line_of(one.span.start)) for one in checked.findings}
+    new = _unsaid(admitted(said.findings, options.selection, source), by_rules, source)
+    findings = tuple(settle(source, (*checked.findings, *new)))
+    failures = (*outcome.failures, *dict.fromkeys(said.failures))
+    return replace(outcome, checked=replace(checked, findings=findings), failures=failures)
+
+
+def _unsaid(
+    findings: Iterable[Finding], said: set[tuple[str, int]], source: SourceText
+) -> Iterator[Finding]:
+    """Yield the findings whose code a rule has not reported on their line already."""
+    for finding in findings:
+        if (finding.code, source.line_of(finding.span.start)) not in said:
+            yield finding
