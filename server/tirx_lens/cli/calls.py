@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.builders import Builder, find_builders
@@ -46,20 +46,29 @@ class Wish:
     time_limit: float | None = None
     machine_code: bool = False
 
-    def request(
-        self, path: Path, text: str, call: Call, target: Target, workspace: Sequence[Path]
-    ) -> BuildRequest:
-        """Make the request of one call. Reads the modules that the text imports from disk."""
-        return prepare(
-            path,
-            text,
-            call.builder,
-            arguments=call.arguments,
+
+class Requests:
+    """Makes requests; the modules that a text imports are read from disk once for all its calls."""
+
+    def __init__(self, workspace: Sequence[Path]) -> None:
+        self._workspace = workspace
+        self._plain: dict[tuple[Path, str], BuildRequest] = {}
+
+    def make(self, path: Path, text: str, call: Call, target: Target, wish: Wish) -> BuildRequest:
+        """Make the request of one call at a target."""
+        builder = call.builder
+        name, own = (builder, {}) if isinstance(builder, str) else (builder.name, builder.arguments)
+        plain = self._plain.get((path, name))
+        if plain is None:
+            plain = prepare(path, text, builder, workspace=self._workspace)
+            self._plain[path, name] = plain
+        return replace(
+            plain,
+            args={**own, **call.arguments},
             config=call.config,
-            machine_code=self.machine_code,
-            arch=self.arch or target.arch or DEFAULT_ARCH,
-            limits=Limits(self.time_limit or target.time_limit),
-            workspace=workspace,
+            machine_code=wish.machine_code,
+            arch=wish.arch or target.arch or DEFAULT_ARCH,
+            limits=Limits(wish.time_limit or target.time_limit),
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.build_findings import admitted, findings_of, said_findings
 from tirx_lens.cli.building import build_jobs
-from tirx_lens.cli.calls import Call, Wish, builders_of
+from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
 from tirx_lens.compile.many import Job
 from tirx_lens.compile.result import Severity, Stage
 from tirx_lens.cuda.view import view_of
@@ -64,7 +64,7 @@ def order_builds(
 ) -> Ordered:
     """Return the builds of all builders whose arguments are known."""
     jobs, of, lacking = [], [], 0
-    wish = Wish()
+    wish, requests = Wish(), Requests((Path.cwd(),))
     for index, outcome in enumerate(outcomes):
         if outcome.checked is None:
             continue
@@ -74,7 +74,7 @@ def order_builds(
             if call.missing:
                 lacking += 1
                 continue
-            request = wish.request(path, text, call, targets[path], (Path.cwd(),))
+            request = requests.make(path, text, call, targets[path], wish)
             jobs.append(Job(targets[path], request))
             of.append((index, call))
     return Ordered(tuple(jobs), tuple(of), lacking)

@@ -9,35 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.cli import streams
-from tirx_lens.cli.cuda_wanted import spelled
+from tirx_lens.cli.planning import spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
 from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tirx_lens.cli.cuda_findings import CheckedCuda
-    from tirx_lens.cli.cuda_wanted import Plan
-    from tirx_lens.compile.request import BuildRequest
+    from tirx_lens.cli.planning import Plan, Wanted
     from tirx_lens.compile.result import KernelResult
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltKernels:
-    """What one build gave, and what was found in its CUDA. `named` is the file as written."""
+    """What one build gave, and what was found in its CUDA."""
 
-    named: Path
-    request: BuildRequest
+    wanted: Wanted
     result: BuildResult
     checked: tuple[CheckedCuda, ...]
-
-    @property
-    def call(self) -> str:
-        """What was built, as people write it: `gemm(M=1024)`."""
-        name = self.request.builder or self.request.kernel or "kernel"
-        label = f"[{self.request.config}]" if self.request.config else ""
-        return f"{name}{label}({spelled(self.request.args)})"
 
 
 def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
@@ -51,7 +41,8 @@ def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
     found: list[dict[str, Any]] = []
     for one in built:
         said = results_to_json((one.result,))
-        build = {"builder": one.request.builder or one.request.kernel, "args": one.request.args}
+        request = one.wanted.job.request
+        build = {"builder": request.builder or request.kernel, "args": request.args}
         value["kernels"] += said["kernels"]
         for diagnostics, place in (
             (said["diagnostics"], value["diagnostics"]),
@@ -108,7 +99,11 @@ def _said(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> Ite
             if texts and item.stage is Stage.SOURCE_MAP:
                 continue
             names = several and item.file is None and item.stage is not Stage.ENVIRONMENT
-            yield f"{shown_path(one.named)}: {one.call}: {_line(item)}" if names else _line(item)
+            yield (
+                f"{shown_path(one.wanted.named)}: {one.wanted.call}: {_line(item)}"
+                if names
+                else _line(item)
+            )
 
 
 def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
@@ -116,7 +111,7 @@ def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
 
     for one in built:
         for checked in one.checked:
-            yield from as_lines(checked, one.named)
+            yield from as_lines(checked, one.wanted.named)
 
 
 def _print_resources(kernel: KernelResult) -> None:
