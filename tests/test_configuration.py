@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+from tirx_lens.compile import target_table
 from tirx_lens.compile.targets import LauncherKind, Origin, Target
 from tirx_lens.configuration.find import Configurations, read_file, read_named_file
 from tirx_lens.configuration.options import FileOptions, Overrides, options_for
@@ -512,15 +513,21 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(path).configuration.select == ()  # type: ignore[union-attr]
 
 
-def test_the_page_names_every_key_and_its_example_is_right() -> None:
+def test_the_page_names_every_key_and_its_examples_are_right() -> None:
     page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    found = read_configuration(SourceText(example))
-    assert found.problems == ()
-    assert found.configuration is not None
-    assert found.configuration.arguments[1].files == PathPattern("kernels/small.py")
+    first, second = (
+        read_configuration(SourceText(example))
+        for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    )
+    assert first.problems == second.problems == ()
+    assert first.configuration is not None
+    assert first.configuration.arguments[1].files == PathPattern("kernels/small.py")
+    assert second.configuration is not None
+    assert [target.name for target in second.configuration.targets] == ["gpu1", "cluster"]
     for key in _KEYS:
         assert f"### {key}\n" in page
+    for key in target_table._KEYS:
+        assert f"\n| `{key}` | " in page
 
 
 def test_a_named_file_must_be_one(project: Path) -> None:

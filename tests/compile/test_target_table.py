@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import string
 import subprocess
 
 import pytest
@@ -174,9 +173,7 @@ def test_every_option_of_this_ssh_is_known_to_us() -> None:
     with_value = set(re.findall(r"\[-([A-Za-z]) ", usage))
     refused, taken = set(ssh_options._NOT_A_SESSION), set(ssh_options._FLAGS)
     assert set(flags[1]) - refused - taken <= {"g"}, "it opens forwarded ports to others"
-    assert with_value - refused == set(ssh_options._WITH_VALUE) - {"P"}, "`-P` came with 9.4"
-    known = refused | taken | set(ssh_options._WITH_VALUE)
-    assert known <= set(string.ascii_letters + string.digits)
+    assert with_value - refused <= set(ssh_options._WITH_VALUE)
 
 
 @pytest.mark.parametrize("origin", [Origin.SETTINGS, Origin.PROJECT])
