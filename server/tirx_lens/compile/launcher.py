@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
 
+LONGEST_QUOTE = 200
+"""How many characters of what a program wrote may stand in a sentence."""
+
+
 class LaunchError(Exception):
     """A worker could not be started. The text is a sentence for the user, `detail` adds to it."""
 
@@ -55,3 +59,8 @@ def ending(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
+
+
+def printable(line: str) -> str:
+    """Return a line that a program wrote, as it may stand in a sentence."""
+    return "".join(filter(str.isprintable, line)).strip()[:LONGEST_QUOTE]

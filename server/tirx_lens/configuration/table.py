@@ -40,6 +40,7 @@ class Configuration:
     """One `[tool.tirx-lens]`. `select` is None where it is not said which rules report.
 
     Of `arguments`, the later go before the earlier, and those with a pattern before those without.
+    Nobody has confirmed the `targets` yet.
     """
 
     select: tuple[str, ...] | None = None
