@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.builders import Builder, find_builders
-from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
+from tirx_lens.compile.prepare import parse_argument, prepare
 from tirx_lens.compile.request import Limits
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class Wish:
     time_limit: float | None = None
     machine_code: bool = False
 
+    def at(self, target: Target) -> Target:
+        """Return a target with the limit on time that is wished for."""
+        return target if self.time_limit is None else replace(target, time_limit=self.time_limit)
+
 
 class Requests:
     """Makes requests; the modules that a text imports are read from disk once for all its calls."""
@@ -55,7 +59,7 @@ class Requests:
         self._plain: dict[tuple[Path, str], BuildRequest] = {}
 
     def make(self, path: Path, text: str, call: Call, target: Target, wish: Wish) -> BuildRequest:
-        """Make the request of one call at a target."""
+        """Make the request of one call at a target, which tells its own architecture if need be."""
         builder = call.builder
         name, own = (builder, {}) if isinstance(builder, str) else (builder.name, builder.arguments)
         plain = self._plain.get((path, name))
@@ -67,8 +71,8 @@ class Requests:
             args={**own, **call.arguments},
             config=call.config,
             machine_code=wish.machine_code,
-            arch=wish.arch or target.arch or DEFAULT_ARCH,
-            limits=Limits(wish.time_limit or target.time_limit),
+            arch=wish.arch or target.arch or "",
+            limits=Limits(target.time_limit),
         )
 
 

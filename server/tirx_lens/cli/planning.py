@@ -89,7 +89,7 @@ def plan_builds(
         if call.missing:
             continue
         for name in targets:
-            target = places.target(one.named, name)
+            target = wish.at(places.target(one.named, name))
             request = requests.make(one.named, one.text, call, target, wish)
             job = Job(target, request)
             wanted.setdefault(_identity(job), Wanted(one.named, one.options, job))

@@ -12,7 +12,7 @@ from tirx_lens.report.paths import shown_text
 from tirx_lens.worker.codec import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
     from tirx_lens.cli.sweep_results import KernelFigures, Row
@@ -59,8 +59,8 @@ def as_csv(rows: Iterable[Row]) -> str:
     return text.getvalue()
 
 
-def _table(rows: Iterable[Row], stream: TextIO | None, *, figures: bool) -> str:
-    """Lay the rows out: as wide as the terminal, or as they are where it is none."""
+def _table(rows: Sequence[Row], stream: TextIO | None, *, figures: bool) -> str:
+    """Lay the rows out, as wide as a terminal or as they are elsewhere, and the errors below."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -76,17 +76,31 @@ def _table(rows: Iterable[Row], stream: TextIO | None, *, figures: bool) -> str:
     )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     names = ("kernel", "arguments", "target", "arch", "state", "seconds")
-    for name in (*names, *(_FIGURES if figures else ()), "what went wrong"):
+    for name in (*names, *(_FIGURES if figures else ())):
         right = name in ("seconds", *_FIGURES)
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in rows:
         cells = [row.kernel, _arguments(row), row.target, row.arch, row.state.value]
-        cells += [f"{row.seconds:.2f}", *(_figures(row.kernels) if figures else ()), row.message]
+        cells += [f"{row.seconds:.2f}", *(_figures(row.kernels) if figures else ())]
         texts = [Text(shown_text(cell)) for cell in cells]
         texts[4].stylize(_STYLES[row.state])
         table.add_row(*texts)
     console.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    said = list(_errors(rows))
+    return "".join(f"{line}\n" for line in (*lines, *([""] if said else []), *said))
+
+
+def _errors(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line for each thing that went wrong; what several targets say the same of is one."""
+    targets: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row.message:
+            key = row.kernel, _arguments(row), row.message
+            targets.setdefault(key, []).append(row.target)
+    for (kernel, arguments, message), names in targets.items():
+        where = ", ".join(dict.fromkeys(names))
+        yield shown_text(f"{f'{kernel} {arguments}'.rstrip()} ({where}): {message}")
 
 
 def _arguments(row: Row) -> str:
