@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,3 +191,15 @@ def test_with_tvm(
     assert main(["check", "--build", "-q", "--interpreter", sys.executable]) == 1
     codes = [line.split()[1] for line in capfd.readouterr().out.splitlines()]
     assert codes == ["TX506", "TX102"]
+
+
+def test_without_builds_nothing_that_builds_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(BROKEN)
+    program = """if True:
+        import sys
+        from tirx_lens.cli.main import main
+        assert main(["check", "a.py"]) == 1
+        loaded = [name for name in sys.modules if name.startswith("tirx_lens.compile")]
+        assert loaded == [], loaded
+    """
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60)

@@ -147,10 +147,11 @@ def test_one_page_for_all(hosts: Hosts, capsys: pytest.CaptureFixture[str]) -> N
 
 STARTS = """
 import sys
+from pathlib import Path
 sys.path.insert(0, {tests!r})
 from hosts import Hosts
 from tirx_lens.cli import building
-building.open_compiler = Hosts().open
+building.open_compiler = Hosts(waits=Path("waits")).open
 from tirx_lens.cli.main import main
 sys.exit(main())
 """
@@ -158,7 +159,7 @@ sys.exit(main())
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_ctrl_c_prints_what_was_done(tmp_path: Path, output_format: str) -> None:
-    (tmp_path / "a.py").write_text(HEAD + builder("fine") + builder("slow") + builder("other"))
+    (tmp_path / "a.py").write_text(HEAD + "".join(map(builder, ("fine", "other", "slow"))))
     program = STARTS.format(tests=str(Path(__file__).parent))
     words = ["cuda", "a.py", "--output-format", output_format]
     process = subprocess.Popen(
@@ -169,7 +170,7 @@ def test_ctrl_c_prints_what_was_done(tmp_path: Path, output_format: str) -> None
         text=True,
         start_new_session=True,
     )
-    time.sleep(3)
+    wait_for(tmp_path / "waits")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130
@@ -196,10 +197,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not marker.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(marker)
     workers = children_of(process.pid)
     assert workers
     os.killpg(process.pid, signal.SIGINT)
@@ -208,6 +206,13 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     assert process.returncode == 130
     deadline = time.monotonic() + 10
     while any(Path("/proc", str(worker)).exists() for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
