@@ -58,7 +58,7 @@ def test_what_fails_is_found_and_the_rest_is_built(
     ]
     assert printed.err.splitlines() == [
         "tirx-lens: 2 of 3 builds went well",
-        "tirx-lens: 1 builder was passed over for want of arguments: `tirx-lens cuda` says which",
+        "tirx-lens: 1 builder was passed over for want of arguments: c.py:4: needy (N)",
     ]
     assert [name for _, name, _ in hosts.builds] == ["broken", "fine", "fine"]
     assert hosts.closed == ["local"]
@@ -96,8 +96,8 @@ def test_a_lost_worker_is_a_failure_of_that_build(
     printed = capsys.readouterr()
     assert printed.out.startswith("a.py:12:5: TX506 error: ")
     assert printed.err.splitlines() == [
-        "tirx-lens: a.py: not built: The worker ended with SIGKILL",
-        "tirx-lens: b.py: not built: TIRx Lens itself failed: TypeError: no such thing",
+        "tirx-lens: a.py: lost was not built: The worker ended with SIGKILL",
+        "tirx-lens: b.py: itself was not built: TIRx Lens itself failed: TypeError: no such thing",
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hosts import HEAD, Hosts, builder
 
-from tirx_lens.cli import building
+from tirx_lens.cli import building, streams
 from tirx_lens.cli.main import main
 
 
@@ -77,6 +77,17 @@ def test_one_that_fails_stops_no_other(hosts: Hosts, capsys: pytest.CaptureFixtu
         ("placeless", {}),
         ("lost", {}),
     ]
+
+
+def test_of_many_that_are_passed_over_the_first_are_named(
+    hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("a.py", *(builder(f"f{number}", "P, Q") for number in range(5)))
+    assert main(["cuda", "."]) == 2
+    assert capsys.readouterr().err == (
+        "tirx-lens: 5 builders were passed over for want of arguments: a.py:4: f0 (P, Q); "
+        "a.py:11: f1 (P, Q); a.py:18: f2 (P, Q); 2 more\n"
+    )
 
 
 def test_what_is_named_must_be_there(hosts: Hosts, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,6 +154,18 @@ def test_one_page_for_all(hosts: Hosts, capsys: pytest.CaptureFixture[str]) -> N
     assert "one" in page
     assert "two" in page
     assert capsys.readouterr().out == ""
+
+
+def test_what_a_host_sends_moves_no_cursor(
+    hosts: Hosts, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hosts.CUDA", "int a;\t// \x1b[2J\u202e\r\n")
+    write("a.py", builder("one"))
+    assert main(["cuda", "a.py"]) == 0
+    assert "int a;\t// \x1b[2J\u202e\r\n" in capsys.readouterr().out, "a pipe gets it as it is"
+    monkeypatch.setattr(streams, "is_terminal", lambda stream: True)
+    assert main(["cuda", "a.py"]) == 0
+    assert "int a;  // \\x1b[2J\\u202e\\r\n" in capsys.readouterr().out
 
 
 STARTS = """

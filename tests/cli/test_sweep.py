@@ -325,7 +325,7 @@ def test_builders_of_folders_without_values_are_passed_over(
     write('kernels = ["."]\narguments = { M = [1, 2] }')
     assert main(["sweep", "s.toml"]) == 0
     assert [name for _, name, _ in hosts.builds] == ["other", "other"]
-    said = "passed over: k.py:4: build has no value for N\n"
+    said = "1 builder was passed over for want of arguments: k.py:4: build (N)\n"
     assert capsys.readouterr().err.count(said) == 1
 
 

@@ -108,13 +108,8 @@ def _calls(builder: Builder | str, given: Mapping[str, Scalar], wish: Wish) -> I
         for label in labels:
             yield Call(builder, given, label)
     else:
-        seen: list[dict[str, Scalar]] = []
-        chosen_sets = [builder.with_set(one.label) for one in builder.sets] or [builder]
-        for chosen in chosen_sets:
-            called = {**chosen.arguments, **given}
-            if called not in seen:  # what is given may be all that they differ in
-                seen.append(called)
-                yield Call(chosen, given)
+        for chosen in [builder.with_set(one.label) for one in builder.sets] or [builder]:
+            yield Call(chosen, given)
 
 
 def _meant_for(

@@ -209,6 +209,7 @@ def _built(
 ) -> list[Outcome]:
     """Build what was checked, and say what could not be."""
     from tirx_lens.cli.check_build import build_outcomes, order_builds
+    from tirx_lens.cli.planning import passed_over
 
     options = {file.path: file.options for file in planned if isinstance(file, Planned)}
     ordered = order_builds(outcomes, options, targets)
@@ -216,10 +217,9 @@ def _built(
     if done.was_interrupted:
         raise KeyboardInterrupt
     if not quiet:
-        streams.say(f"{done.built} of {len(ordered.jobs)} builds went well")
-        if done.lacking:
-            few = "1 builder was" if done.lacking == 1 else f"{done.lacking} builders were"
-            streams.say(f"{few} passed over for want of arguments: `tirx-lens cuda` says which")
+        streams.say(f"{done.good} of {len(ordered.jobs)} builds went well")
+        if ordered.lacking:
+            streams.say(passed_over(ordered.lacking))
     return done.outcomes
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.build_findings import admitted, findings_of, said_findings
 from tirx_lens.cli.building import build_jobs
 from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
+from tirx_lens.cli.planning import Lacking
 from tirx_lens.compile.many import Job
 from tirx_lens.compile.result import Severity, Stage
 from tirx_lens.cuda.view import view_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tirx_lens.checking import Outcome
+    from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.many import Done
     from tirx_lens.compile.result import BuildDiagnostic
     from tirx_lens.compile.targets import Target
@@ -30,22 +32,21 @@ if TYPE_CHECKING:
 class Ordered:
     """The builds of checked files, before any is done.
 
-    `of` has the file of each job, by its place among the outcomes, and its builder's call;
-    `lacking` counts the builders that are not built, since arguments of theirs are not known.
+    `of` has for each job the place of its file among the outcomes, and its builder; `lacking` the
+    builders that are not built.
     """
 
     jobs: tuple[Job, ...] = ()
-    of: tuple[tuple[int, Call], ...] = ()
-    lacking: int = 0
+    of: tuple[tuple[int, Builder], ...] = ()
+    lacking: tuple[Lacking, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltOutcomes:
-    """The outcomes with what their builds say, how many were built, and how many could not be."""
+    """The outcomes with what their builds say, and how many builds went well."""
 
     outcomes: list[Outcome]
-    built: int
-    lacking: int
+    good: int
     was_interrupted: bool
 
 
@@ -63,21 +64,20 @@ def order_builds(
     targets: Mapping[Path, Target],
 ) -> Ordered:
     """Return the builds of all builders whose arguments are known."""
-    jobs, of, lacking = [], [], 0
+    jobs, of, lacking = [], [], []
     wish, requests = Wish(), Requests((Path.cwd(),))
     for index, outcome in enumerate(outcomes):
         if outcome.checked is None:
             continue
         path, text = outcome.path, outcome.checked.source.text
         for builder in builders_of(text, options[path].given):
-            call = Call(builder)
-            if call.missing:
-                lacking += 1
+            if missing := builder.missing({}):
+                lacking.append(Lacking(path, builder, missing))
                 continue
-            request = requests.make(path, text, call, targets[path], wish)
+            request = requests.make(path, text, Call(builder), targets[path], wish)
             jobs.append(Job(targets[path], request))
-            of.append((index, call))
-    return Ordered(tuple(jobs), tuple(of), lacking)
+            of.append((index, builder))
+    return Ordered(tuple(jobs), tuple(of), tuple(lacking))
 
 
 def build_outcomes(
@@ -91,7 +91,7 @@ def build_outcomes(
     built = build_jobs(ordered.jobs, quiet=quiet)
     said: dict[int, _Said] = {}
     unusable: set[Target] = set()
-    for job, (index, call), done in zip(ordered.jobs, ordered.of, built.done, strict=True):
+    for job, (index, builder), done in zip(ordered.jobs, ordered.of, built.done, strict=True):
         outcome = outcomes[index]
         if done is None or outcome.checked is None:
             continue
@@ -100,15 +100,15 @@ def build_outcomes(
             if job.target not in unusable:  # once for all files
                 unusable.add(job.target)
                 here.failures.append(f"not built at {job.target.name}: {error.message}")
-        here.failures += [f"not built: {e.message}" for e in _of_stage(done, Stage.WORKER)]
-        here.findings += _findings(outcome.checked.source, job, call, done)
+        for error in _of_stage(done, Stage.WORKER):
+            here.failures.append(f"{builder.name} was not built: {error.message}")
+        here.findings += _findings(outcome.checked.source, job, builder, done)
     return BuiltOutcomes(
         [
             _with(outcome, said[index], options[outcome.path]) if index in said else outcome
             for index, outcome in enumerate(outcomes)
         ],
         sum(done is not None and not done.result.failed for done in built.done),
-        ordered.lacking,
         built.was_interrupted,
     )
 
@@ -120,7 +120,7 @@ def _of_stage(done: Done, stage: Stage) -> Iterator[BuildDiagnostic]:
             yield item
 
 
-def _findings(source: SourceText, job: Job, call: Call, done: Done) -> Iterator[Finding]:
+def _findings(source: SourceText, job: Job, builder: Builder, done: Done) -> Iterator[Finding]:
     """Yield what one build says of its file. What has no place in it stands at the builder."""
     path = Path(job.request.entry)
     texts = {file.path: file.text for file in job.request.files}
@@ -128,8 +128,8 @@ def _findings(source: SourceText, job: Job, call: Call, done: Done) -> Iterator[
         if item.file is None and item.stage in (Stage.ENVIRONMENT, Stage.WORKER):
             continue
         found = said_findings((item,), path, source, texts)
-        if not found and item.severity is Severity.ERROR and not isinstance(call.builder, str):
-            here = replace(item, file=str(path), line=call.builder.line, column=None)
+        if not found and item.severity is Severity.ERROR:
+            here = replace(item, file=str(path), line=builder.line, column=None)
             found = said_findings((here,), path, source, texts)
         yield from found
     kernels = done.result.kernels

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.cli import streams
-from tirx_lens.cli.planning import spelled
+from tirx_lens.cli.planning import passed_over, spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
 from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
     from tirx_lens.cli.cuda_findings import CheckedCuda
     from tirx_lens.cli.planning import Plan, Wanted
@@ -57,12 +58,10 @@ def print_text(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -
     """Print the CUDA on standard output, if `texts`, and what is said of it on standard error."""
     for one in built:
         for kernel in one.result.kernels if texts else ():
-            origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
-            print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
-            print(kernel.cuda.rstrip("\n"))
-            if kernel.machine is not None:
-                _print_resources(kernel)
-            print()
+            print(_on(sys.stdout, _cuda(kernel)))
+            if kernel.machine is not None and kernel.machine.problem is not None:
+                said = shown_text(kernel.machine.problem)
+                print(f"tirx-lens cuda: {said}", file=sys.stderr)
     sys.stdout.flush()
     lines = [*_said(built, several=several, texts=texts), *_found(built)]
     # Builds of one text with other arguments mostly have the same to say.
@@ -77,13 +76,7 @@ def print_notes(
     for file in plan.unreadable:
         streams.say(f"{shown_path(file.path)}: {file.reason}")
     if plan.lacking:
-        first = plan.lacking[0]
-        number = len(plan.lacking)
-        streams.say(
-            f"{number} {'builder was' if number == 1 else 'builders were'} passed over for want of "
-            f"arguments: {shown_path(first.named)}:{first.builder.line}: {first.builder.name} "
-            f"({', '.join(first.missing)}){'' if number == 1 else ', ...'}"
-        )
+        streams.say(passed_over(plan.lacking))
     total = len(plan.wanted)
     if was_interrupted:
         streams.say(f"interrupted: {len(built)} of {total} builds were done")
@@ -114,15 +107,28 @@ def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
             yield from as_lines(checked, one.wanted.named)
 
 
-def _print_resources(kernel: KernelResult) -> None:
-    """Print what a kernel takes of its GPU, as comments behind its CUDA."""
+def _cuda(kernel: KernelResult) -> str:
+    """Return the CUDA of a kernel, below a line that says what it is, above what it takes."""
+    origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
+    head = f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}"
+    return "\n".join((head, kernel.cuda.rstrip("\n"), *_resources(kernel), ""))
+
+
+def _resources(kernel: KernelResult) -> Iterator[str]:
+    if kernel.machine is None:
+        return
     from tirx_lens.cuda.resources import resources_of
 
     for fact in resources_of(kernel).facts:
         note = f" ({fact.note})" if fact.note else ""
-        print(f"// {fact.name}: {fact.value}{note}")
-    if kernel.machine is not None and kernel.machine.problem is not None:
-        print(f"tirx-lens cuda: {kernel.machine.problem}", file=sys.stderr)
+        yield f"// {fact.name}: {fact.value}{note}"
+
+
+def _on(stream: TextIO, text: str) -> str:
+    """Return a text as it may be written: what a host sends moves no cursor of a terminal."""
+    if not streams.is_terminal(stream):
+        return text
+    return "\n".join(shown_text(line.expandtabs()) for line in text.split("\n"))
 
 
 def _line(item: BuildDiagnostic) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.cli.calls import Requests, Wish, calls_of
 from tirx_lens.compile.builders import Builder
 from tirx_lens.compile.many import Job
+from tirx_lens.report.paths import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tirx_lens.compile.request import Scalar
     from tirx_lens.configuration.options import FileOptions
     from tirx_lens.files import Unreadable
+
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """A builder of a folder that is passed over: these parameters have no value."""
+    """A builder that is not built: these parameters have no value."""
 
     named: Path
     builder: Builder
@@ -101,6 +105,18 @@ def _identity(job: Job) -> object:
     request = job.request
     name = request.builder, request.kernel, request.config, repr(sorted(request.args.items()))
     return request.entry, name, job.target, request.arch
+
+
+def passed_over(lacking: Sequence[Lacking]) -> str:
+    """Say which builders were passed over, and what they lack."""
+    named = [
+        f"{shown_path(one.named)}:{one.builder.line}: {one.builder.name} ({', '.join(one.missing)})"
+        for one in lacking[:_MOST_NAMED]
+    ]
+    rest = len(lacking) - len(named)
+    few = "1 builder was" if len(lacking) == 1 else f"{len(lacking)} builders were"
+    listed = "; ".join((*named, *([f"{rest} more"] if rest else ())))
+    return f"{few} passed over for want of arguments: {listed}"
 
 
 def spelled(arguments: Mapping[str, Scalar]) -> str:

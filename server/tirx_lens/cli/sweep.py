@@ -11,7 +11,7 @@ from tirx_lens.cli import building, streams
 from tirx_lens.cli.calls import Wish
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
 from tirx_lens.cli.placing import Places, add_interpreter_argument
-from tirx_lens.cli.planning import LackingError, plan_builds
+from tirx_lens.cli.planning import LackingError, passed_over, plan_builds
 from tirx_lens.cli.sweep_file import read_sweep
 from tirx_lens.cli.sweep_output import FORMATS, show_rows
 from tirx_lens.cli.sweep_results import RowState, adding_rows, key_of, read_rows, row_of
@@ -144,11 +144,8 @@ def _earlier(path: Path, *, resumes: bool) -> dict[str, Row]:
 def _show_notes(plan: Plan, done: list[Row], *, taken: int) -> None:
     for file in plan.unreadable:
         streams.say(f"{shown_path(file.path)}: {file.reason}")
-    for one in plan.lacking:
-        streams.say(
-            f"passed over: {shown_path(one.named)}:{one.builder.line}: {one.builder.name} has no "
-            f"value for {', '.join(one.missing)}"
-        )
+    if plan.lacking:
+        streams.say(passed_over(plan.lacking))
     good = sum(row.state is RowState.BUILT for row in done)
     before = f", {taken} of them in an earlier run" if taken else ""
     streams.say(f"{len(done)} of {len(plan.wanted)} builds are done{before}; {good} went well")
