@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from tirx_lens.cli import building, streams
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
 from tirx_lens.cli.doctor_output import as_json, as_lines
-from tirx_lens.cli.examining import examine_all
 from tirx_lens.cli.placing import Places, add_interpreter_argument
 from tirx_lens.cli.progress import Bar
 from tirx_lens.compile.diagnosis import Wants
+from tirx_lens.compile.examining import examine_all
 from tirx_lens.report.colour import Palette
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.cli.targets import summary
-from tirx_lens.compile.diagnosis import spelled_time
+from tirx_lens.compile.host_facts import facts_of
 from tirx_lens.compile.result import Severity
 from tirx_lens.model import finding as model
 from tirx_lens.report.paths import shown_text
@@ -15,12 +15,10 @@ from tirx_lens.worker.codec import encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tirx_lens.cli.examining import Examined
     from tirx_lens.compile.diagnosis import HostProblem
-    from tirx_lens.compile.result import HostReport
+    from tirx_lens.compile.examining import Examined
     from tirx_lens.report.colour import Palette
 
-_NONE = "none"
 _SEVERITIES = {
     Severity.ERROR: model.Severity.ERROR,
     Severity.WARNING: model.Severity.WARNING,
@@ -36,7 +34,7 @@ def as_lines(examined: Iterable[Examined], palette: Palette) -> Iterator[str]:
         word = "good" if one.is_good else "not good" if one.report is not None else "no answer"
         head = f"{one.target.name}: {word}"
         yield f"{palette.strong(head)}  ({summary(one.target)})"
-        for name, value in _facts(one):
+        for name, value in facts_of(one):
             yield f"  {name:<8} {shown_text(value)}"
         for problem in one.problems:
             yield f"  {_word(problem, palette)} {shown_text(problem.message)}{_code(problem)}"
@@ -46,43 +44,6 @@ def as_json(examined: Iterable[Examined]) -> str:
     """Write all that is known of each target."""
     targets = [_target_json(one) for one in examined]
     return json.dumps({"targets": targets}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _facts(one: Examined) -> Iterator[tuple[str, str]]:
-    report = one.report
-    if report is None:
-        return
-    environment = report.environment
-    yield "host", f"{report.hostname}, answered in {one.seconds:.1f} s"
-    yield "Python", f"{environment.python_version} at {environment.executable}"
-    if environment.tvm_version is not None:
-        yield "TVM", f"{environment.tvm_version} at {environment.tvm_path}"
-    else:
-        yield "TVM", _NONE
-    yield "torch", report.torch_version or _NONE
-    yield "GPU", ", ".join(_gpus(report)) or _NONE
-    yield "NVRTC", report.nvrtc or _NONE
-    yield "nvcc", report.nvcc or _NONE
-    if report.free_bytes is not None:
-        yield "disk", f"{report.free_bytes / (1 << 30):.1f} GiB free in {report.scratch}"
-    yield "clock", _clock(one.clock_ahead)
-
-
-def _gpus(report: HostReport) -> Iterator[str]:
-    counted: dict[str, int] = {}
-    for gpu in report.gpus:
-        major, minor = gpu.capability
-        driver = f", driver {gpu.driver}" if gpu.driver else ""
-        said = f"{gpu.name} (compute capability {major}.{minor}, {gpu.arch}{driver})"
-        counted[said] = counted.get(said, 0) + 1
-    for said, count in counted.items():
-        yield f"{count} × {said}" if count > 1 else said
-
-
-def _clock(ahead: float) -> str:
-    if abs(ahead) < 1:
-        return "as here"
-    return f"{spelled_time(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}"
 
 
 def _word(problem: HostProblem, palette: Palette) -> str:
