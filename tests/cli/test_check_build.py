@@ -110,10 +110,22 @@ def test_a_target_where_nothing_can_be_built_is_said_once(
     assert main(["check", "--build", "-q"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert (
-        printed.err == "tirx-lens: a.py: not built at local: Python 3.12 has no TVM: install it\n"
-    )
+    said = "a.py: not built at local: Python 3.12 has no TVM: install it (TX507)"
+    assert printed.err == f"tirx-lens: {said}\n"
     assert hosts.builds == []
+
+
+def test_a_tvm_of_another_generation_is_named_where_a_build_fails(
+    hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("a.py", builder("broken"), builder("fine"))
+    Path("pyproject.toml").write_text('[tool.tirx-lens]\ntvm-version = "0.26"\n')
+    assert main(["check", "--build", "-q"]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("a.py:1:1: TX507 warning: TVM 0.27.0 did not build this file, which is")
+    assert second.startswith("a.py:5:5: TX506 error: ")
+    write("a.py", builder("fine"))
+    assert main(["check", "--build", "-q"]) == 0
 
 
 def test_rules_selection_and_comments_count_for_builds_too(

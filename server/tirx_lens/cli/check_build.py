@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tirx_lens.build_environment import CODE as TX507
+from tirx_lens.build_environment import generation_finding
 from tirx_lens.build_findings import admitted, findings_of, said_findings
 from tirx_lens.cli.building import build_jobs
 from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
@@ -99,10 +101,16 @@ def build_outcomes(
         for error in _of_stage(done, Stage.ENVIRONMENT):
             if job.target not in unusable:  # once for all files
                 unusable.add(job.target)
-                here.failures.append(f"not built at {job.target.name}: {error.message}")
+                said_at = f"not built at {job.target.name}: {error.message}"
+                here.failures.append(f"{said_at} ({TX507})")
         for error in _of_stage(done, Stage.WORKER):
             here.failures.append(f"{builder.name} was not built: {error.message}")
-        here.findings += _findings(outcome.checked.source, job, builder, done)
+        source = outcome.checked.source
+        here.findings += _findings(source, job, builder, done)
+        if done.result.failed:
+            given = options[outcome.path].given.tvm_version
+            another = generation_finding(done.tvm_version, given, source)
+            here.findings += [another] if another is not None else []
     return BuiltOutcomes(
         [
             _with(outcome, said[index], options[outcome.path]) if index in said else outcome

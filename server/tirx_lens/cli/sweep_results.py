@@ -118,7 +118,7 @@ def row_of(key: str, wanted: Wanted, done: Done) -> Row:
         state,
         round(done.seconds, 3),
         message,
-        next((kernel.tvm_version for kernel in result.kernels), None),
+        done.tvm_version,
         tuple(_figures(kernel) for kernel in result.kernels),
     )
 
