@@ -55,7 +55,8 @@ class Row:
     """One build of a sweep and how it went.
 
     `key` is a hash of all that was asked for. `kernel` is FILE:BUILDER, `config` the label of a
-    registered kernel's configuration. `message` is the error's sentence.
+    registered kernel's configuration. `arch` is empty where the host's GPU decides it and nothing
+    was built. `message` is the error's sentence.
     """
 
     key: str
