@@ -49,12 +49,10 @@ def test_a_sweep_there_is_one_here(folder: Path, capsys: pytest.CaptureFixture[s
     )
     assert main(["sweep", "s.toml", "--output-format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
+    facts = ("arguments", "arch", "kernels", "tvm_version")
     by_target = {
-        target: [
-            (row["arguments"], row["arch"], row["kernels"], row["tvm_version"]) for row in rows
-        ]
+        target: [[row[name] for name in facts] for row in rows if row["target"] == target]
         for target in ("local", "far")
-        for rows in [[row for row in rows if row["target"] == target]]
     }
     assert len(by_target["far"]) == 2
     assert by_target["far"] == by_target["local"]
