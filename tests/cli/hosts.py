@@ -20,6 +20,7 @@ from tirx_lens.compile.result import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.targets import Target
@@ -43,8 +44,9 @@ class Hosts:
     """The compilers of one test. `builds` has the target and the arguments of each build.
 
     A builder called `broken` fails, one called `lost` loses its worker, one called `slow` never
-    ends. `unusable` has targets without TVM and what is said of that; `at_once` is how many builds
-    ran at the same time, at most, by target.
+    ends, and makes the file `waits` once the others have had their time. `unusable` has targets
+    without TVM and what is said of that; `at_once` is how many builds ran at the same time, at
+    most, by target.
     """
 
     builds: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
@@ -54,6 +56,7 @@ class Hosts:
     opened: list[Target] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     requests: list[BuildRequest] = field(default_factory=list)
+    waits: Path | None = None
 
     def open(self, target: Target, **options: object) -> Host:
         self.opened.append(target)
@@ -89,7 +92,10 @@ class Host:
         most = self.hosts.at_once.get(self.target.name, 0)
         self.hosts.at_once[self.target.name] = max(most, self.running)
         try:
-            await asyncio.sleep(3600 if name == "slow" else 0.001)
+            await asyncio.sleep(0.5 if name == "slow" else 0.001)
+            if name == "slow" and self.hosts.waits is not None:
+                self.hosts.waits.touch()
+                await asyncio.sleep(3600)
         finally:
             self.running -= 1
         return answer(name, request)

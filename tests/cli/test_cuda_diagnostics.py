@@ -43,8 +43,8 @@ BROKEN = Path(__file__).parents[2] / "kernels" / "broken" / "tx102_cta_sync_dive
 class Divergent:
     """A compiler that runs nothing: its CUDA has a barrier that half of the threads reach."""
 
-    def __init__(self, launcher: object, **options: object) -> None:
-        del launcher
+    def __init__(self, target: object, **options: object) -> None:
+        del target
 
     async def environment(self) -> Environment:
         return Environment("3.11.2", "python", "0.99", "tvm")
@@ -64,7 +64,7 @@ class Divergent:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(building, "Compiler", Divergent)
+    monkeypatch.setattr(building, "open_compiler", Divergent)
     return tmp_path
 
 

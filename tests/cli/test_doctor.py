@@ -14,7 +14,7 @@ from tirx_lens.cli import building
 from tirx_lens.cli.main import main
 from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.result import Environment, Gpu
-from tirx_lens.compile.session import RequestFailedError, WorkerLostError
+from tirx_lens.compile.session import WorkerLostError
 
 OWN = """\
 [gpu1]
@@ -88,7 +88,6 @@ def test_each_problem_with_what_to_do(hosts: Hosts, capsys: pytest.CaptureFixtur
     [
         LaunchError("ssh does not know the key of gpu1: try `ssh gpu1 true`", "detail\x1b[2J"),
         WorkerLostError("The worker ended with SIGKILL, while looking at the host"),
-        RequestFailedError("no method examine"),
     ],
 )
 def test_one_that_is_away_costs_none_of_the_others(

@@ -194,7 +194,7 @@ def test_nothing_to_confirm(
     [
         (
             '[gpu1]\nlauncher = "ssh"\nhots = 1\nhost = "h"\n',
-            ":3:8: A target has no key `hots`: did",
+            ":3:1: A target has no key `hots`: did",
         ),
         ('[gpu1]\nlauncher = "ssh"\n', 'targets.toml:2:12: The launcher "ssh" needs `host`.'),
         ("[gpu1\n", "targets.toml is no TOML: "),

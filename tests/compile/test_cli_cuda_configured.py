@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Echo:
     """A compiler that runs nothing: each kernel is what was asked for."""
 
-    def __init__(self, launcher: object, **options: object) -> None:
-        del launcher
+    def __init__(self, target: object, **options: object) -> None:
+        del target
 
     async def environment(self) -> Environment:
         return Environment("3.11.2", "python", "0.99", "tvm")
@@ -37,7 +37,7 @@ class Echo:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(building, "Compiler", Echo)
+    monkeypatch.setattr(building, "open_compiler", Echo)
     return tmp_path
 
 

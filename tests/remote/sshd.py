@@ -135,7 +135,7 @@ class LoopbackSshd:
         """
         assert self._server is not None
         for pid in self.sessions():
-            if Path(f"/proc/{pid}/comm").read_text().startswith("sshd"):
+            if _name(pid).startswith("sshd"):
                 _kill(pid)
 
     def _start(self) -> bool:
@@ -221,6 +221,13 @@ def _descendants(pid: int) -> list[int]:
     except (FileNotFoundError, ProcessLookupError):
         return []
     return [one for word in words for one in (int(word), *_descendants(int(word)))]
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def _kill(pid: int) -> None:

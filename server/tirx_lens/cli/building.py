@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 from tirx_lens.cli.progress import Bar
 from tirx_lens.compile.cache import ResultCache
 from tirx_lens.compile.cache_folder import CacheFolder, default_folder
-from tirx_lens.compile.launchers import launcher_for
 from tirx_lens.compile.many import build_all
-from tirx_lens.compile.service import Compiler
+from tirx_lens.compile.service import compiler_for
 from tirx_lens.report.paths import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from tirx_lens.compile.many import Builds, Done, Job
+    from tirx_lens.compile.service import Compiler
     from tirx_lens.compile.targets import Target
 
 T = TypeVar("T")
@@ -37,11 +37,9 @@ class Built:
 def open_compiler(target: Target, *, from_disk: bool = True) -> Compiler:
     """Make what builds at a target. It starts nothing yet.
 
-    The results on disk are those of this machine's interpreters; without `from_disk` each build
-    runs.
+    Without `from_disk` no result of an earlier command is taken: each build runs.
     """
-    folder = CacheFolder(default_folder()) if from_disk and not target.is_remote else None
-    return Compiler(launcher_for(target), parallel=target.concurrency, cache=ResultCache(folder))
+    return compiler_for(target, ResultCache(CacheFolder(default_folder()) if from_disk else None))
 
 
 def build_jobs(

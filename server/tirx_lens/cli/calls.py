@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.builders import Builder, find_builders
-from tirx_lens.compile.prepare import DEFAULT_ARCH, parse_argument, prepare
+from tirx_lens.compile.prepare import parse_argument, prepare
 from tirx_lens.compile.request import Limits
 
 if TYPE_CHECKING:
@@ -46,20 +46,33 @@ class Wish:
     time_limit: float | None = None
     machine_code: bool = False
 
-    def request(
-        self, path: Path, text: str, call: Call, target: Target, workspace: Sequence[Path]
-    ) -> BuildRequest:
-        """Make the request of one call. Reads the modules that the text imports from disk."""
-        return prepare(
-            path,
-            text,
-            call.builder,
-            arguments=call.arguments,
+    def at(self, target: Target) -> Target:
+        """Return a target with the limit on time that is wished for."""
+        return target if self.time_limit is None else replace(target, time_limit=self.time_limit)
+
+
+class Requests:
+    """Makes requests; the modules that a text imports are read from disk once for all its calls."""
+
+    def __init__(self, workspace: Sequence[Path]) -> None:
+        self._workspace = workspace
+        self._plain: dict[tuple[Path, str], BuildRequest] = {}
+
+    def make(self, path: Path, text: str, call: Call, target: Target, wish: Wish) -> BuildRequest:
+        """Make the request of one call at a target, which tells its own architecture if need be."""
+        builder = call.builder
+        name, own = (builder, {}) if isinstance(builder, str) else (builder.name, builder.arguments)
+        plain = self._plain.get((path, name))
+        if plain is None:
+            plain = prepare(path, text, builder, workspace=self._workspace)
+            self._plain[path, name] = plain
+        return replace(
+            plain,
+            args={**own, **call.arguments},
             config=call.config,
-            machine_code=self.machine_code,
-            arch=self.arch or target.arch or DEFAULT_ARCH,
-            limits=Limits(self.time_limit or target.time_limit),
-            workspace=workspace,
+            machine_code=wish.machine_code,
+            arch=wish.arch or target.arch or "",
+            limits=Limits(target.time_limit),
         )
 
 
@@ -95,13 +108,8 @@ def _calls(builder: Builder | str, given: Mapping[str, Scalar], wish: Wish) -> I
         for label in labels:
             yield Call(builder, given, label)
     else:
-        seen: list[dict[str, Scalar]] = []
-        chosen_sets = [builder.with_set(one.label) for one in builder.sets] or [builder]
-        for chosen in chosen_sets:
-            called = {**chosen.arguments, **given}
-            if called not in seen:  # what is given may be all that they differ in
-                seen.append(called)
-                yield Call(chosen, given)
+        for chosen in [builder.with_set(one.label) for one in builder.sets] or [builder]:
+            yield Call(chosen, given)
 
 
 def _meant_for(

@@ -36,6 +36,8 @@ from tirx_lens.workspace import SourceCache
 if TYPE_CHECKING:
     import argparse
 
+    from tirx_lens.compile.targets import Target
+
 CLEAN, FOUND, FAILED = 0, 1, 2
 STDIN = Path("-")
 """Standard input. `./-` is an equal path and another thing: compare by identity."""
@@ -89,6 +91,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print what --fix would change and write nothing; exit with 1 if that is something",
     )
     add_check_arguments(parser)
+    builds = parser.add_argument_group("builds")
+    builds.add_argument(
+        "--build",
+        action="store_true",
+        help="build the kernels whose arguments are known as well, which runs their files, and "
+        "report what is found on the way and in the CUDA",
+    )
+    builds.add_argument(
+        "--target",
+        metavar="NAME",
+        help="with --build: where, a target of the project or of your targets.toml (default: "
+        "local, this machine)",
+    )
+    builds.add_argument(
+        "--interpreter",
+        metavar="PYTHON",
+        help="with --build: the Python that TVM is installed in, for the target local (default: "
+        "the one tirx-lens runs in)",
+    )
     files = parser.add_argument_group("which files")
     files.add_argument(
         "--exclude",
@@ -146,6 +167,7 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
         tuple(arguments.exclude),
         respect_gitignore=arguments.respect_gitignore,
     )
+    targets = _targets(planned, arguments, configured) if arguments.build else {}
     fixing = _fixing(arguments)
     tasks = [Task(file, fixing) for file in planned]
     if not tasks:
@@ -159,9 +181,46 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
         show_diffs(outcomes, output, sys.stdout)
     else:
         outcomes = [_written(outcome) for outcome in outcomes]
+        if arguments.build:
+            outcomes = _built(outcomes, planned, targets, quiet=arguments.quiet)
         show_failures(outcomes)
         show(outcomes, output, sys.stdout)
     return _exit_code(outcomes, arguments)
+
+
+def _targets(
+    planned: list[Planned | Unreadable], arguments: argparse.Namespace, configured: Configured
+) -> dict[Path, Target]:
+    """Return where each file is to be built, before anything is done. Raises `MisuseError`."""
+    from tirx_lens.cli.placing import Places
+    from tirx_lens.compile.targets import LOCAL_NAME
+
+    places = Places(configured, arguments.interpreter)
+    name = LOCAL_NAME if arguments.target is None else arguments.target
+    return {file.path: places.target(file.path, name) for file in planned}
+
+
+def _built(
+    outcomes: list[Outcome],
+    planned: list[Planned | Unreadable],
+    targets: dict[Path, Target],
+    *,
+    quiet: bool,
+) -> list[Outcome]:
+    """Build what was checked, and say what could not be."""
+    from tirx_lens.cli.check_build import build_outcomes, order_builds
+    from tirx_lens.cli.planning import passed_over
+
+    options = {file.path: file.options for file in planned if isinstance(file, Planned)}
+    ordered = order_builds(outcomes, options, targets)
+    done = build_outcomes(outcomes, options, ordered, quiet=quiet)
+    if done.was_interrupted:
+        raise KeyboardInterrupt
+    if not quiet:
+        streams.say(f"{done.good} of {len(ordered.jobs)} builds went well")
+        if ordered.lacking:
+            streams.say(passed_over(ordered.lacking))
+    return done.outcomes
 
 
 def _check_input(arguments: argparse.Namespace, configured: Configured) -> int:
@@ -234,6 +293,12 @@ def _objection(arguments: argparse.Namespace) -> str | None:
         return f"--statistics goes with the formats {', '.join(COUNTED)}"
     if arguments.statistics and arguments.diff:
         return "--statistics and --diff do not go together"
+    if not arguments.build and (arguments.target, arguments.interpreter) != (None, None):
+        return "--target and --interpreter go with --build"
+    if arguments.build and arguments.diff:
+        return "--build and --diff do not go together"
+    if arguments.build and (_names_input(arguments.paths) or arguments.stdin_filename is not None):
+        return "--build is for files, not for standard input"
     if _names_input(arguments.paths) and len(arguments.paths) > 1:
         return "standard input, `-`, is checked alone"
     if arguments.stdin_filename is not None and not (

@@ -10,8 +10,9 @@ from tirx_lens.cli import building
 from tirx_lens.cli.calls import Wish, parsed_arguments
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
 from tirx_lens.cli.cuda_output import BuiltKernels, print_json, print_notes, print_text
-from tirx_lens.cli.cuda_wanted import plan_builds
 from tirx_lens.cli.placing import Places, add_interpreter_argument, add_target_argument
+from tirx_lens.cli.planning import LackingError, plan_builds
+from tirx_lens.cli.texts import read_texts
 from tirx_lens.compile.prepare import DEFAULT_ARCH
 from tirx_lens.compile.result import Stage
 from tirx_lens.compile.targets import LOCAL_NAME
@@ -20,10 +21,11 @@ from tirx_lens.report.paths import shown_path
 if TYPE_CHECKING:
     import argparse
 
-    from tirx_lens.cli.cuda_wanted import Plan, Wanted
+    from tirx_lens.cli.planning import Lacking, Plan, Wanted
     from tirx_lens.compile.many import Done
 
 BUILT, BROKEN, FAILED = 0, 1, 2
+_NAME = "tirx-lens cuda"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,10 +121,10 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     try:
         given = parsed_arguments(arguments.arguments)
     except ValueError as error:
-        raise MisuseError(f"tirx-lens cuda: --arg {error}") from error
+        raise MisuseError(f"{_NAME}: --arg {error}") from error
     limit = arguments.time_limit
     if limit is not None and not limit > 0:  # which NaN is not, either
-        raise MisuseError("tirx-lens cuda: --time-limit must be more than 0 seconds")
+        raise MisuseError(f"{_NAME}: --time-limit must be more than 0 seconds")
     wish = Wish(
         given,
         arguments.label,
@@ -133,15 +135,30 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     )
     places = Places(configured, arguments.interpreter)
     target = LOCAL_NAME if arguments.target is None else arguments.target
-    return plan_builds(arguments.files, wish, configured, places, target)
+    texts = read_texts(arguments.files, configured, _NAME)
+    try:
+        return plan_builds(texts, (wish,), places, (target,))
+    except LackingError as error:
+        raise MisuseError(_lacks(error.lacking)) from error
+
+
+def _lacks(one: Lacking) -> str:
+    options = " ".join(f"--arg {name}=..." for name in one.missing)
+    comment = " ".join(f"{name}=..." for name in one.missing)
+    values = ", ".join(f"{name} = ..." for name in one.missing)
+    return (
+        f"{_NAME}: {one.named}:{one.builder.line}: {one.builder.name} needs a value for "
+        f"{', '.join(one.missing)}: add {options}, or write `# tirx-lens: args {comment}` above "
+        f"the builder, or `{one.builder.name} = {{ {values} }}` below [tool.tirx-lens.arguments] "
+        "of pyproject.toml"
+    )
 
 
 def _kernels(wanted: Wanted, done: Done) -> BuiltKernels:
     from tirx_lens.cli.cuda_findings import check_built  # it loads the rules
 
-    request = wanted.job.request
-    checked = check_built(request, done.result, wanted.options.selection)
-    return BuiltKernels(wanted.named, request, done.result, checked)
+    checked = check_built(wanted.job.request, done.result, wanted.options.selection)
+    return BuiltKernels(wanted, done.result, checked)
 
 
 def _exit_code(plan: Plan, kernels: tuple[BuiltKernels, ...]) -> int:
@@ -160,7 +177,8 @@ def _write_page(target: Path, built: tuple[BuiltKernels, ...]) -> bool:
     for one in built:
         if not one.result.kernels:
             continue
-        request, first, view = one.request, one.result.kernels[0], view_of(one.result.kernels)
+        request, first = one.wanted.job.request, one.result.kernels[0]
+        view = view_of(one.result.kernels)
         spelled = " ".join(f"{name}={value!r}" for name, value in first.args.items())
         shown = {frame.file for entry in view.map for frame in entry.frames} | {request.entry}
         texts = {file.path: file.text for file in request.files if file.path in shown}
@@ -173,6 +191,6 @@ def _write_page(target: Path, built: tuple[BuiltKernels, ...]) -> bool:
     try:
         target.write_text(page(kernels), "utf-8")
     except OSError as error:
-        print(f"tirx-lens cuda: {shown_path(target)}: {error.strerror or error}", file=sys.stderr)
+        print(f"{_NAME}: {shown_path(target)}: {error.strerror or error}", file=sys.stderr)
         return False
     return True

@@ -9,35 +9,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.cli import streams
-from tirx_lens.cli.cuda_wanted import spelled
+from tirx_lens.cli.planning import passed_over, spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
 from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from typing import TextIO
 
     from tirx_lens.cli.cuda_findings import CheckedCuda
-    from tirx_lens.cli.cuda_wanted import Plan
-    from tirx_lens.compile.request import BuildRequest
+    from tirx_lens.cli.planning import Plan, Wanted
     from tirx_lens.compile.result import KernelResult
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltKernels:
-    """What one build gave, and what was found in its CUDA. `named` is the file as written."""
+    """What one build gave, and what was found in its CUDA."""
 
-    named: Path
-    request: BuildRequest
+    wanted: Wanted
     result: BuildResult
     checked: tuple[CheckedCuda, ...]
-
-    @property
-    def call(self) -> str:
-        """What was built, as people write it: `gemm(M=1024)`."""
-        name = self.request.builder or self.request.kernel or "kernel"
-        label = f"[{self.request.config}]" if self.request.config else ""
-        return f"{name}{label}({spelled(self.request.args)})"
 
 
 def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
@@ -51,7 +42,8 @@ def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
     found: list[dict[str, Any]] = []
     for one in built:
         said = results_to_json((one.result,))
-        build = {"builder": one.request.builder or one.request.kernel, "args": one.request.args}
+        request = one.wanted.job.request
+        build = {"builder": request.builder or request.kernel, "args": request.args}
         value["kernels"] += said["kernels"]
         for diagnostics, place in (
             (said["diagnostics"], value["diagnostics"]),
@@ -66,12 +58,10 @@ def print_text(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -
     """Print the CUDA on standard output, if `texts`, and what is said of it on standard error."""
     for one in built:
         for kernel in one.result.kernels if texts else ():
-            origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
-            print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
-            print(kernel.cuda.rstrip("\n"))
-            if kernel.machine is not None:
-                _print_resources(kernel)
-            print()
+            print(_on(sys.stdout, _cuda(kernel)))
+            if kernel.machine is not None and kernel.machine.problem is not None:
+                said = shown_text(kernel.machine.problem)
+                print(f"tirx-lens cuda: {said}", file=sys.stderr)
     sys.stdout.flush()
     lines = [*_said(built, several=several, texts=texts), *_found(built)]
     # Builds of one text with other arguments mostly have the same to say.
@@ -86,13 +76,7 @@ def print_notes(
     for file in plan.unreadable:
         streams.say(f"{shown_path(file.path)}: {file.reason}")
     if plan.lacking:
-        first = plan.lacking[0]
-        number = len(plan.lacking)
-        streams.say(
-            f"{number} {'builder was' if number == 1 else 'builders were'} passed over for want of "
-            f"arguments: {shown_path(first.named)}:{first.builder.line}: {first.builder.name} "
-            f"({', '.join(first.missing)}){'' if number == 1 else ', ...'}"
-        )
+        streams.say(passed_over(plan.lacking))
     total = len(plan.wanted)
     if was_interrupted:
         streams.say(f"interrupted: {len(built)} of {total} builds were done")
@@ -108,7 +92,11 @@ def _said(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> Ite
             if texts and item.stage is Stage.SOURCE_MAP:
                 continue
             names = several and item.file is None and item.stage is not Stage.ENVIRONMENT
-            yield f"{shown_path(one.named)}: {one.call}: {_line(item)}" if names else _line(item)
+            yield (
+                f"{shown_path(one.wanted.named)}: {one.wanted.call}: {_line(item)}"
+                if names
+                else _line(item)
+            )
 
 
 def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
@@ -116,18 +104,31 @@ def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
 
     for one in built:
         for checked in one.checked:
-            yield from as_lines(checked, one.named)
+            yield from as_lines(checked, one.wanted.named)
 
 
-def _print_resources(kernel: KernelResult) -> None:
-    """Print what a kernel takes of its GPU, as comments behind its CUDA."""
+def _cuda(kernel: KernelResult) -> str:
+    """Return the CUDA of a kernel, below a line that says what it is, above what it takes."""
+    origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
+    head = f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}"
+    return "\n".join((head, kernel.cuda.rstrip("\n"), *_resources(kernel), ""))
+
+
+def _resources(kernel: KernelResult) -> Iterator[str]:
+    if kernel.machine is None:
+        return
     from tirx_lens.cuda.resources import resources_of
 
     for fact in resources_of(kernel).facts:
         note = f" ({fact.note})" if fact.note else ""
-        print(f"// {fact.name}: {fact.value}{note}")
-    if kernel.machine is not None and kernel.machine.problem is not None:
-        print(f"tirx-lens cuda: {kernel.machine.problem}", file=sys.stderr)
+        yield f"// {fact.name}: {fact.value}{note}"
+
+
+def _on(stream: TextIO, text: str) -> str:
+    """Return a text as it may be written: what a host sends moves no cursor of a terminal."""
+    if not streams.is_terminal(stream):
+        return text
+    return "\n".join(shown_text(line.expandtabs()) for line in text.split("\n"))
 
 
 def _line(item: BuildDiagnostic) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tirx_lens.cli import building, streams
 from tirx_lens.cli.configured import Configured, MisuseError, add_source_arguments, refuse
@@ -19,9 +19,7 @@ from tirx_lens.report.colour import Palette
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
-    from tirx_lens.compile.examining import Examines
     from tirx_lens.compile.targets import Target
 
 GOOD, BAD, FAILED = 0, 1, 2
@@ -67,8 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(error)
         return FAILED
     with closing(Bar(len(targets), quiet=False, doing="Examining")) as bar:
-        open_examines = cast("Callable[[Target], Examines]", building.open_compiler)
-        examining = examine_all(targets, wants, open_examines, bar.advance)
+        examining = examine_all(targets, wants, building.open_compiler, bar.advance)
         examined = asyncio.run(building.drawn(examining, bar))
     if arguments.output_format == "json":
         streams.write(sys.stdout, as_json(examined))

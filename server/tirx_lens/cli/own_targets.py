@@ -58,7 +58,10 @@ def _problem_lines(path: Path, data: bytes, read: list[tuple[str, ReadTarget]]) 
     places, source = TomlPlaces(data), SourceText(data.decode("utf-8"))
     for name, one in read:
         for problem in one.problems:
-            span = places.value((name, *problem.key)) or places.value((name,))
+            key = (name, *problem.key)
+            span = (places.key(key) if problem.of_key else places.value(key)) or places.value(
+                key[:1]
+            )
             at = source.position(span.start) if span is not None else None
             place = f":{at.line + 1}:{at.column + 1}" if at is not None else ""
             yield f"{shown_path(path)}{place}: {shown_text(problem.message)}"

@@ -74,6 +74,7 @@ class Places:
         self._configured = configured
         self._interpreter = interpreter
         self._known: dict[Path | None, Known] = {}
+        self._usable: dict[tuple[Path | None, str], Target] = {}
 
     def known(self, path: Path) -> Known:
         """Return the targets of the project of a file or folder. Raises `MisuseError`."""
@@ -98,12 +99,15 @@ class Places:
         One that the project brings is shown in full and asked about on a terminal.
         """
         known = self.known(path)
+        if (usable := self._usable.get((known.project, name))) is not None:
+            return usable
         target = known.named(name)
         if self._interpreter is not None and name != LOCAL_NAME:
             said = f"--interpreter is for the target local; {name} has its own `python`"
             raise MisuseError(f"tirx-lens: {said}")
         if not self.may_use(known, target):
             self._ask(known)
+        self._usable[known.project, name] = target
         return target
 
     def may_use(self, known: Known, target: Target) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from tirx_lens.compile.diagnosis import HostProblem, Wants, clock_ahead, diagnose
 from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.result import Severity
-from tirx_lens.compile.session import RequestFailedError, WorkerLostError
+from tirx_lens.compile.session import WorkerLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ class Examines(Protocol):
         """Connect, import TVM, and say what is there."""
 
     async def examine(self) -> HostReport:
-        """Say what the host is. Raises LaunchError, WorkerLostError and RequestFailedError."""
+        """Say what the host is. Raises LaunchError and WorkerLostError."""
 
     async def close(self) -> None:
         """End it, and what it has started."""
@@ -80,8 +80,6 @@ async def _examine(target: Target, wants: Wants, examines: Examines) -> Examined
         received_at = time.time()
     except (LaunchError, WorkerLostError) as error:
         return _unreachable(target, str(error), started)
-    except RequestFailedError as error:
-        return _unreachable(target, f"The worker could not look at the host: {error}", started)
     finally:
         await examines.close()
     problems = diagnose(report, target, sent_at, received_at, wants)

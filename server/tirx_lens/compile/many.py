@@ -45,10 +45,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a build gave, and the seconds that it took once its turn had come."""
+    """What a build gave, the seconds that it took once its turn had come, and the TVM there."""
 
     result: BuildResult
     seconds: float = 0.0
+    tvm_version: str | None = None
 
 
 async def build_all(
@@ -82,7 +83,8 @@ async def build_all(
                 for index in waiting:  # shared: each takes the next
                     started = time.monotonic()
                     result = await _built(builds, jobs[index].request, on_progress)
-                    on_done(index, Done(result, time.monotonic() - started))
+                    seconds = time.monotonic() - started
+                    on_done(index, Done(result, seconds, environment.tvm_version))
 
             await _together(work() for _ in range(min(target.concurrency, len(indices))))
         finally:

@@ -37,11 +37,11 @@ _HARMLESS: dict[str, tuple[frozenset[str], str]] = {
     "nohostauthenticationforlocalhost": (frozenset({"no", "false"}), _KEYS_CHECKED),
     "verifyhostkeydns": (frozenset({"no", "false", "ask"}), _KEYS_CHECKED),
     "batchmode": (frozenset({"yes", "true"}), "nobody is there to answer ssh"),
-    "requesttty": (frozenset({"no", "false", "auto"}), _NOT_A_SESSION["t"]),
+    "requesttty": (frozenset({"no", "false", "auto"}), f"it {_NOT_A_SESSION['t']}"),
     "remotecommand": (frozenset({"none"}), "the worker is the command"),
-    "sessiontype": (frozenset({"default"}), _NOT_A_SESSION["N"]),
-    "stdinnull": (frozenset({"no", "false"}), _NOT_A_SESSION["n"]),
-    "forkafterauthentication": (frozenset({"no", "false"}), _NOT_A_SESSION["f"]),
+    "sessiontype": (frozenset({"default"}), f"it {_NOT_A_SESSION['N']}"),
+    "stdinnull": (frozenset({"no", "false"}), f"it {_NOT_A_SESSION['n']}"),
+    "forkafterauthentication": (frozenset({"no", "false"}), f"it {_NOT_A_SESSION['f']}"),
 }
 
 _KEY_FILES = frozenset(

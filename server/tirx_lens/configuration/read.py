@@ -1,6 +1,7 @@
 """The text of a pyproject.toml -> its `[tool.tirx-lens]`, with a problem for each bad value.
 
-What a project says of targets names programs and hosts: its user confirms them before one is used.
+Targets alone name programs and hosts. Here they are read and checked, and no more: a project's are
+used once the user has confirmed them.
 """
 
 from __future__ import annotations
@@ -171,18 +172,26 @@ class _Reader:
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
-        """Take the targets that are right as a whole; using one needs the user's confirmation."""
         if not isinstance(value, dict):
-            self._refuse_value(path, "must be a table with a table for each target", value)
+            said = "must be a table with a table for each target, such as"
+            self._refuse_value(path, f"{said} {_TARGET}", value)
             return c
-        from tirx_lens.compile.target_table import read_target  # few projects have any
+        # Few projects have any: the others do not pay for what reads them.
+        from tirx_lens.compile.target_table import read_target
         from tirx_lens.compile.targets import Origin
 
-        read = {name: read_target(name, one, Origin.PROJECT) for name, one in value.items()}
-        for name, one in read.items():
-            for problem in one.problems:
-                self._refuse((*path, name, *problem.key), problem.message)
-        targets = (one.target for one in read.values() if one.target is not None)
+        targets = []
+        for name, table in value.items():
+            read = read_target(name, table, Origin.PROJECT)
+            for problem in read.problems:
+                place = (*path, name, *problem.key)
+                message = f"In {_named((*path, name))}: {problem.message}"
+                if problem.of_key and (span := self.places.key(place)) is not None:
+                    self.problems.append(ConfigurationProblem(message, span))
+                else:
+                    self._refuse(place, message)
+            if read.target is not None:
+                targets.append(read.target)
         return replace(c, targets=tuple(targets))
 
     def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
@@ -245,6 +254,7 @@ class _Reader:
 
 
 _EXAMPLE = '["TX102"]'
+_TARGET = 'gpu1 = { launcher = "ssh", host = "gpu1" }'
 _KEYS: dict[str, Callable[[_Reader, Key, object, Configuration], Configuration]] = {
     "select": _Reader.select,
     "ignore": _Reader.ignore,

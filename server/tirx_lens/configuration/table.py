@@ -40,7 +40,7 @@ class Configuration:
     """One `[tool.tirx-lens]`. `select` is None where it is not said which rules report.
 
     Of `arguments`, the later go before the earlier, and those with a pattern before those without.
-    No target is used before its user has confirmed it.
+    Nobody has confirmed the `targets` yet.
     """
 
     select: tuple[str, ...] | None = None
