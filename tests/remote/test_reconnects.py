@@ -8,11 +8,12 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.remote.leavings import Leavings
 from tests.remote.places import ANSWER, asking, link, remote, scratch, stand_in
 
 from tirx_lens.compile.command import CommandLauncher
-from tirx_lens.compile.session import WorkerSession
+from tirx_lens.compile.session import WorkerLostError, WorkerSession
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,4 +62,21 @@ async def test_50_requests_at_once_share_a_worker_that_is_killed(tmp_path: Path)
         results = await asyncio.wait_for(asyncio.gather(*builds), 60)
     told = [result.diagnostics[0].message for result in results]
     assert told == [f"Importing k.py raised ValueError: {number}" for number in range(50)]
+    await leavings.are_none()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_program_that_holds_the_pipes_holds_up_nothing(
+    killed: bool, tmp_path: Path
+) -> None:
+    """As ssh's ControlMaster does, and what a login script starts."""
+    left = ("sh", "-c", 'sleep 30 & exec "$@"', "sh")
+    leavings = Leavings(scratch(tmp_path))
+    launcher = CommandLauncher((*left, *stand_in(tmp_path)), (sys.executable,))
+    session = await WorkerSession.start(launcher, link())
+    if killed:
+        os.kill(session.pid, signal.SIGKILL)
+        with pytest.raises(WorkerLostError, match="ended with SIGKILL, while importing TVM"):
+            await asyncio.wait_for(session.warm(), 5)
+    await asyncio.wait_for(session.close(), 5)
     await leavings.are_none()

@@ -239,6 +239,9 @@ class WorkerSession:
             self._exchange.notify("alive")
             quiet = 0.0 if self._exchange.heard else quiet + terms.interval
             limit = terms.importing if self._busy else terms.silence
+            if quiet and self._process.returncode is not None:
+                await self._end()  # something that it left running holds its pipe
+                return
             if quiet >= limit:
                 said = f"Nothing was heard from {self._launcher.name} for {limit:g} s"
                 self._exchange.give_up(WorkerLostError(said, self._errors.text))
@@ -255,6 +258,10 @@ class WorkerSession:
             self._exchange.give_up(WorkerLostError(f"The worker broke the protocol: {error}"))
             self.kill()
             return
+        await self._end()
+
+    async def _end(self) -> None:
+        """Say that the process has ended, as soon as it has."""
         code = await exit_code(self._process)
         ended = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
         lost = WorkerLostError(f"{ended} ended with {ending(code)}", await self._errors.complete())
