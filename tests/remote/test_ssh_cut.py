@@ -52,7 +52,8 @@ async def pids_in(mark: Path) -> list[int]:
 def is_told(result: BuildResult) -> bool:
     """Tell whether a build was lost with its link, or done again over another one."""
     (diagnostic,) = result.diagnostics
-    return diagnostic.stage is Stage.WORKER or diagnostic.message.endswith("ValueError: again")
+    lost = (Stage.WORKER, Stage.ENVIRONMENT)
+    return diagnostic.stage in lost or diagnostic.message.endswith("ValueError: again")
 
 
 @pytest.mark.parametrize("how", ["server", "client"])
