@@ -13,6 +13,7 @@ import pytest
 from tirx_lens.compile.archive import worker_archive
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, parcel
 from tirx_lens.worker.codec import decode, encode
+from tirx_lens.worker.conversation import Beat, BuildOrder, Greeting, Text, Upload
 from tirx_lens.worker.framing import PROTOCOL, FrameReader, frame
 from tirx_lens.worker.messages import BuildRequest, BuildResult, Limits, SourceFile, Stage
 
@@ -66,6 +67,9 @@ class Peer:
             pass
         return message
 
+    def greet(self, beat: Beat | None = None, **env: str) -> dict[str, Any]:
+        return self.ask("hello", encode(Greeting(PROTOCOL, env, beat)))
+
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.answer(self.send(method, params))
 
@@ -97,16 +101,20 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
     peer.close()
 
 
-def build(text: str, seconds: float = 30.0) -> dict[str, Any]:
+def order(text: str, seconds: float = 30.0) -> BuildOrder:
     file = SourceFile("/nowhere/k.py", text)
-    request = BuildRequest(file.path, (file,), builder="b", limits=Limits(seconds))
-    encoded = encode(request)
-    assert isinstance(encoded, dict)
-    return encoded
+    return BuildOrder.of(BuildRequest(file.path, (file,), builder="b", limits=Limits(seconds)))
+
+
+def build(peer: Peer, text: str, seconds: float = 30.0) -> int:
+    """Upload a text and ask for its build; return the number of the request."""
+    asked = order(text, seconds)
+    peer.notify("upload", encode(Upload((Text(asked.files[0].sha256, text),))))
+    return peer.send("build", encode(asked))
 
 
 def test_hello_comes_before_tvm_is_imported(peer: Peer) -> None:
-    result = peer.ask("hello", {"protocol": PROTOCOL})["result"]
+    result = peer.greet()["result"]
     assert result["protocol"] == PROTOCOL
     assert result["environment"]["executable"] == sys.executable
     assert Path(result["environment"]["tvm_path"]).name == "tvm"
@@ -115,13 +123,13 @@ def test_hello_comes_before_tvm_is_imported(peer: Peer) -> None:
 
 
 def test_shutdown_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     assert peer.ask("shutdown")["result"] is None
     assert peer.process.wait(LIMIT_S) == 0
 
 
 def test_a_closed_pipe_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     assert peer.end() == 0
 
 
@@ -130,11 +138,11 @@ def test_nonsense_is_refused_and_the_conversation_goes_on(peer: Peer) -> None:
     assert peer.ask("build", {"entry": 3})["error"]["code"] == -32602
     peer.notify("dance", {})
     peer.notify("cancel", {"id": 99})
-    assert "result" in peer.ask("hello")
+    assert "result" in peer.greet()
 
 
 def test_a_stream_that_is_no_conversation_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     peer.write(b"GET / HTTP/1.1\r\n\r\n")
     assert peer.process.wait(LIMIT_S) == 1
 
@@ -165,13 +173,13 @@ def test_files_of_the_working_directory_shadow_nothing(tmp_path: Path) -> None:
     peer = Peer(cwd=tmp_path)
     assert peer.first_line().startswith(MARKER)
     peer.write(parcel(worker_archive()))
-    assert "result" in peer.ask("hello")
+    assert "result" in peer.greet()
     peer.close()
 
 
 @pytest.mark.tvm
 def test_build_reports_progress_and_cancel_ends_it(peer: Peer) -> None:
-    number = peer.send("build", build("while True: pass\n"))
+    number = build(peer, "while True: pass\n")
     said = [peer.receive()["params"]["message"] for _ in range(2)]
     assert said == ["importing TVM", "importing k.py"]
     children = Path(f"/proc/{peer.process.pid}/task/{peer.process.pid}/children")
@@ -203,10 +211,11 @@ def b():
         B[tid] = A[tid]
     return copy
 """
-    result = decode(BuildResult, peer.ask("build", build(text))["result"])
+    result = decode(BuildResult, peer.answer(build(peer, text))["result"])
     assert [kernel.name for kernel in result.kernels] == ["copy"], result.diagnostics
     assert "noise" in result.output
-    stopped = decode(BuildResult, peer.ask("build", build("while True: pass\n", seconds))["result"])
+    endless = build(peer, "while True: pass\n", seconds)
+    stopped = decode(BuildResult, peer.answer(endless)["result"])
     assert stopped.diagnostics[0].stage is Stage.LIMIT
     assert stopped.diagnostics[0].line == 1
     assert peer.end() == 0

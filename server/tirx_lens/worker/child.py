@@ -15,6 +15,8 @@ from .build import build
 from .codec import encode
 from .framing import frame
 from .memory import limit_memory
+from .messages import BuildResult, Stage
+from .scratch import trouble
 from .sources import SourceTree
 
 if TYPE_CHECKING:
@@ -49,15 +51,19 @@ def run_job(job: Job) -> int:
 
     _no_core_dumps()
     limit_memory(job.request.limits.memory_bytes)
-    with Path(job.directory, TRACE_FILE).open("w") as trace:
-        faulthandler.enable(file=trace, all_threads=False)
-        if TRACE_SIGNAL is not None:
-            faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)
-        tree = SourceTree(str(Path(job.directory, SOURCES)), job.request.files)
-        result = build(job.request, tree, lambda text: send({"progress": text}))
-        _flush()
-        send({"result": encode(result)})
-        faulthandler.disable()
+    try:
+        trace = os.open(Path(job.directory, TRACE_FILE), os.O_WRONLY | os.O_CREAT, 0o600)
+    except OSError as error:
+        send({"result": encode(BuildResult.refusal(Stage.WORKER, trouble(error)))})
+        return 0
+    faulthandler.enable(file=trace, all_threads=False)
+    if TRACE_SIGNAL is not None:
+        faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)
+    tree = SourceTree(str(Path(job.directory, SOURCES)), job.request.files)
+    result = build(job.request, tree, lambda text: send({"progress": text}))
+    _flush()
+    send({"result": encode(result)})
+    faulthandler.disable()
     return 0
 
 

@@ -95,7 +95,8 @@ class BuildProcess:
         status = 70
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
             for descriptor in (*inherited, self._result_fd, self._output_fd):
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
