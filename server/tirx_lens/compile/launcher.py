@@ -34,6 +34,11 @@ class Launcher(ABC):
     def name(self) -> str:
         """What messages call the place: an interpreter's path, a host."""
 
+    @property
+    def interpreter(self) -> str:
+        """What messages call the Python there."""
+        return self.name
+
     @abstractmethod
     async def start(self, bootstrap: str) -> Process:
         """Start the process and return it, its three standard streams piped. Raises LaunchError."""

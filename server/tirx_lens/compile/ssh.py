@@ -40,6 +40,11 @@ class SshLauncher(Launcher):
         """The host, as the user named it."""
         return self._host
 
+    @property
+    def interpreter(self) -> str:
+        """The words of the Python, and the host."""
+        return f"`{' '.join(self._python)}` at {self._host}"
+
     def words(self, program: str, bootstrap: str) -> tuple[str, ...]:
         """Return the argument list of ssh."""
         return (

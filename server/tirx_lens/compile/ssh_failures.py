@@ -42,7 +42,7 @@ def _failure(pattern: str, sentence: str) -> _Failure:
 
 
 # A connection through another program, as ProxyJump and ProxyCommand make it, has no address.
-_FROM_NOWHERE = re.compile(r"^Connection closed by UNKNOWN port \d+$", re.MULTILINE)
+_FROM_NOWHERE = re.compile(r"\bUNKNOWN port \d+")
 
 _TRY = "try `{login}` in a terminal"
 
