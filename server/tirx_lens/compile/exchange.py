@@ -57,6 +57,7 @@ class Exchange:
         self._stream = stream
         self._remote = remote
         self._reader = FrameReader(NOISE_LIMIT if remote else 0)
+        self._written = 0
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._listeners: dict[int, Progress] = {}
@@ -122,7 +123,8 @@ class Exchange:
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self._stream.is_closing():
-            self._stream.write(frame(message, compress=self._remote))
+            self._written += 1
+            self._stream.write(frame(message, compress=self._remote, number=self._written))
 
 
 def tell(listener: Progress | None, text: str) -> None:

@@ -88,13 +88,7 @@ class WorkerSession:
         tell(progress, f"connecting to {launcher.name}")
         session = cls(launcher, await launcher.start(BOOTSTRAP), link)
         try:
-            await asyncio.wait_for(session._greet(progress), link.start_limit)
-        except asyncio.TimeoutError as error:
-            await session._abandon()
-            raise LaunchError(
-                f"{launcher.name} did not start a worker within {link.start_limit:g} s",
-                detail=session._errors.text,
-            ) from error
+            await session._arrive(progress)
         except BaseException:
             await session._abandon()
             raise
@@ -182,9 +176,22 @@ class WorkerSession:
         """End the worker and its builds at once."""
         self._launcher.kill(self._process)
 
-    async def _greet(self, progress: Progress | None) -> None:
-        rest = await await_marker(self._launcher, self._process, self._errors)
-        tell(progress, "sending the worker")
+    async def _arrive(self, progress: Progress | None) -> None:
+        """Wait for the worker's marker, send it and greet it, each in its time."""
+        started = await_marker(self._launcher, self._process, self._errors)
+        limit = self._link.start_limit
+        try:
+            rest = await asyncio.wait_for(started, limit)
+            tell(progress, "sending the worker")
+            limit = self._link.greeting_limit
+            await asyncio.wait_for(self._greet(rest), limit)
+        except asyncio.TimeoutError as error:
+            raise LaunchError(
+                f"{self._launcher.name} did not start a worker within {limit:g} s",
+                detail=self._errors.text,
+            ) from error
+
+    async def _greet(self, rest: bytes) -> None:
         self._stdin.write(parcel(worker_archive()))
         self._tasks.append(asyncio.create_task(self._read_messages(rest)))
         beats = self._link.heartbeat
