@@ -101,6 +101,13 @@ async def test_a_program_that_cannot_be_run(tmp_path: Path) -> None:
     assert reason == f"`{broken}` cannot be run (Exec format error): correct `argv` of the target"
 
 
+async def test_a_command_that_keeps_standard_input_to_itself() -> None:
+    """As `docker exec` and `kubectl exec` do without `-i`."""
+    reason = await reason_through(("sh", "-c", 'exec "$@" </dev/null', "sh"))
+    assert reason.startswith(f"`{sys.executable}` behind `sh -c ")
+    assert " gets no standard input: see that what leads there passes it on, as `docker" in reason
+
+
 async def test_what_it_started_ends_with_it(tmp_path: Path, stand_in: tuple[str, ...]) -> None:
     """The command stays between us and the worker, as `srun` does, and has started more."""
     pids = tmp_path / "pids"
