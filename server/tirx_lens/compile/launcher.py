@@ -51,6 +51,11 @@ class Launcher(ABC):
         of its standard error.
         """
 
+    def why_lost(self, exit_code: int, errors: str) -> str:
+        """Return why a worker that was running has ended, where standard error says so, else ""."""
+        del exit_code, errors  # of an interpreter's own, most lines are the kernel's
+        return ""
+
     @abstractmethod
     def kill(self, process: Process) -> None:
         """End the process, and what it started, at once."""

@@ -259,10 +259,11 @@ class WorkerSession:
             self._exchange.give_up(WorkerLostError(f"The worker broke the protocol: {error}"))
             self.kill()
             return
-        code = await exit_code(self._process)
-        ended = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
-        lost = WorkerLostError(f"{ended} ended with {ending(code)}", await self._errors.complete())
-        self._exchange.give_up(lost)
+        code, errors = await exit_code(self._process), await self._errors.complete()
+        what = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
+        why = self._launcher.why_lost(code, errors)
+        said = f"{what} ended with {ending(code)}" + (f" ({why})" if why else "")
+        self._exchange.give_up(WorkerLostError(said, errors))
 
     @contextlib.contextmanager
     def _keeping_it_busy(self) -> Iterator[None]:
