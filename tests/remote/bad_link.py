@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MARKER = b"<<tirx-lens-worker "
 FLOOD_BYTES = 100 * 1000 * 1000
-SLOW_BYTES_PER_S = 64 * 1024
+SLOW_BYTES_PER_S = 128 * 1024
 
 
 class Stream:

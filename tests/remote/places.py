@@ -59,11 +59,11 @@ def link(heartbeat: Heartbeat = QUICK, *, start: float = 20.0, greeting: float =
 
 @asynccontextmanager
 async def remote(
-    *argv: str, terms: Link | None = None, parallel: int = 8
+    *argv: str, terms: Link | None = None, python: tuple[str, ...] = (sys.executable,)
 ) -> AsyncIterator[Compiler]:
     """A compiler behind a command; closed afterwards."""
-    launcher = CommandLauncher(argv, (sys.executable,))
-    compiler = Compiler(launcher, link=terms or link(), parallel=parallel)
+    launcher = CommandLauncher(argv, python)
+    compiler = Compiler(launcher, link=terms or link(), parallel=8)
     try:
         yield compiler
     finally:

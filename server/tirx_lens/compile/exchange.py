@@ -113,13 +113,14 @@ class Exchange:
             else:
                 future.set_result(message.get("result"))
 
-    def give_up(self, reason: WorkerLostError) -> None:
-        """Fail what is waited for, and what will be asked; the first reason counts."""
+    def give_up(self, reason: WorkerLostError) -> WorkerLostError:
+        """Fail what is waited for, and what will be asked. The first reason counts: return it."""
         if self.lost is None:
             self.lost = reason
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self.lost)
+        return self.lost
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self._stream.is_closing():

@@ -51,6 +51,7 @@ __all__ = [
 
 CLOSE_LIMIT = 1.0
 _CHUNK = 1 << 16
+_FIRST = asyncio.FIRST_COMPLETED
 
 T = TypeVar("T")
 
@@ -227,8 +228,10 @@ class WorkerSession:
                 try:
                     await self._stdin.drain()
                 except ConnectionError as error:
-                    lost = self._exchange.lost or WorkerLostError("The worker reads no more")
-                    raise lost.during(doing) from error
+                    # Whoever reads from it learns why, a moment later than who writes to it.
+                    await asyncio.wait(self._tasks, timeout=CLOSE_LIMIT, return_when=_FIRST)
+                    lost = WorkerLostError("The worker reads no more")
+                    raise self._exchange.give_up(lost).during(doing) from error
 
     async def _beat(self) -> None:
         """Send signs of life, and count how long none has come.
