@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import statistics
 import sys
 import tempfile
@@ -102,7 +103,7 @@ async def cold(target: Target, request: BuildRequest) -> list[float]:
     if result.failed:
         raise SystemExit(f"{request.entry}: {result.diagnostics[0].message}")
     moments = [*(begun[stage] for stage in STAGES), end]
-    return [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    return [later - earlier for earlier, later in itertools.pairwise(moments)]
 
 
 async def measure(target: Target, paths: list[Path], repeat: int) -> None:

@@ -20,7 +20,7 @@ from tirx_lens.compile.last_words import LastWords
 from tirx_lens.compile.launcher import LaunchError, ending
 from tirx_lens.compile.link import Link
 from tirx_lens.compile.uploads import TooLargeError, Uploads, portions
-from tirx_lens.worker.bootstrap import BOOTSTRAP, parcel
+from tirx_lens.worker.bootstrap import BOOTSTRAP, UNFED, parcel
 from tirx_lens.worker.codec import decode, encode
 from tirx_lens.worker.conversation import (
     TEXTS_MISSING,
@@ -202,6 +202,13 @@ class WorkerSession:
             answer = await self._exchange.request("hello", encode(greeting), doing="starting")
         except RequestFailedError as error:
             raise LaunchError(str(error)) from error
+        except WorkerLostError as lost:
+            if UNFED not in lost.detail:
+                raise
+            said = f"{self._launcher.interpreter} gets no standard input: see that what leads there"
+            raise LaunchError(
+                f"{said} passes it on, as `docker exec -i` does", lost.detail
+            ) from lost
         if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
             raise LaunchError(f"The worker speaks another protocol than version {PROTOCOL}")
         if beat is not None:
@@ -262,10 +269,11 @@ class WorkerSession:
 
     async def _end(self) -> None:
         """Say that the process has ended, as soon as it has."""
-        code = await exit_code(self._process)
-        ended = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
-        lost = WorkerLostError(f"{ended} ended with {ending(code)}", await self._errors.complete())
-        self._exchange.give_up(lost)
+        code, errors = await exit_code(self._process), await self._errors.complete()
+        what = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
+        why = self._launcher.why_lost(code, errors)
+        said = f"{what} ended with {ending(code)}" + (f" ({why})" if why else "")
+        self._exchange.give_up(WorkerLostError(said, errors))
 
     @contextlib.contextmanager
     def _keeping_it_busy(self) -> Iterator[None]:
