@@ -18,8 +18,7 @@ from tests.compile.kernel_texts import kernel, request
 from tests.remote.sshd import HOST, make_key
 from tests.remote.test_ssh import environment_at
 
-from tirx_lens.compile.launchers import launcher_for
-from tirx_lens.compile.service import Compiler
+from tirx_lens.compile.service import compiler_for
 from tirx_lens.compile.targets import LauncherKind, Target
 
 if TYPE_CHECKING:
@@ -229,7 +228,7 @@ async def test_other_languages_change_nothing(
 
 async def test_the_failure_is_that_of_a_build_too(server: LoopbackSshd) -> None:
     target = Target("far", LauncherKind.SSH, host="no-such-host.invalid", ssh_args=server.ssh_args)
-    compiler = Compiler(launcher_for(target))
+    compiler = compiler_for(target)
     try:
         result = await compiler.build(request(kernel(), Path("k.py")))
     finally:
