@@ -178,6 +178,17 @@ def closed(workspace: Workspace) -> int:
     return sum("was closed" in str(m.get("params")) for m in workspace.client.received)
 
 
+def test_what_is_confirmed_hides_nothing(make):
+    """Neither colours nor characters that turn the direction of writing change what is read."""
+    workspace = make(table=TABLE.replace("pod one", "a\\u001b[8mb\\u202ec\u2066"))
+    text = workspace.ask("chooseTarget", name="pod")["text"]
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+    assert r'"a\u001b[8mb\u202ec\u2066"' in text
+    (pod,) = (one for one in workspace.ask("targets")["targets"] if one["name"] == "pod")
+    assert r"'a\x1b[8mb\u202ec\u2066'" in pod["summary"]
+
+
 def test_targets_that_change_are_confirmed_anew(make):
     workspace = make()
     first = workspace.confirm("pod")
