@@ -3,7 +3,7 @@
 import pytest
 
 from tirx_lens.compile.launcher import LONGEST_QUOTE
-from tirx_lens.compile.ssh_failures import SshAttempt, why_ssh_failed
+from tirx_lens.compile.ssh_failures import SshAttempt, why_link_ended, why_ssh_failed
 
 ATTEMPT = SshAttempt("gpu1", "python3", "ssh gpu1 true", "ssh gpu1 'python3 --version'")
 
@@ -54,6 +54,23 @@ def test_what_ssh_says(errors: str, said: str) -> None:
     assert reason.startswith(said)
     assert "`ssh gpu1 true` in a terminal" in reason
     assert reason.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "errors", "said"),
+    [
+        (255, "TVM warns\r\nTimeout, server gpu1 not responding.", "server gpu1 not responding"),
+        (255, "client_loop: send disconnect: Broken pipe\r\n", "send disconnect: Broken pipe"),
+        (255, "Connection to gpu1 closed by remote host.\nmux_client: x", "closed by remote host"),
+        (255, "the kernel printed this", ""),
+        (1, "Timeout, server gpu1 not responding.", ""),
+        (255, "", ""),
+    ],
+)
+def test_how_a_link_ended(exit_code: int, errors: str, said: str) -> None:
+    why = why_link_ended(exit_code, errors)
+    assert why.endswith(said)
+    assert bool(why) == bool(said)
 
 
 def test_what_verbose_adds_is_passed_over() -> None:

@@ -157,6 +157,24 @@ def test_arguments_that_would_give_no_session(ssh_args: tuple[str, ...], said: s
     assert said in ssh_target(*ssh_args)
 
 
+@pytest.mark.parametrize(
+    ("table", "taken"),
+    [
+        ({"python": "/usr/bin/python3"}, True),
+        ({"python": "~/env/bin/python"}, True),
+        ({"python": "python3.12"}, True),
+        ({"python": ".venv/bin/python"}, False),
+        ({"launcher": "command", "argv": ["~/bin/on-gpu"]}, True),
+        ({"launcher": "command", "argv": ["tools/on-gpu"]}, False),
+        ({"launcher": "command", "argv": ["docker"], "python": ".venv/bin/python"}, True),
+        ({"launcher": "ssh", "host": "gpu1", "python": ".venv/bin/python"}, True),
+    ],
+)
+def test_paths_on_this_machine_begin_at_its_root(table: dict[str, object], taken: bool) -> None:
+    """At a host a path begins at home, behind a command wherever that is."""
+    assert (read_target("x", table, Origin.SETTINGS).target is not None) == taken
+
+
 def test_the_place_of_an_argument_is_told() -> None:
     table = {"launcher": "ssh", "host": "x", "ssh_args": ["-p", "22", "-o", "BatchMode=no"]}
     (problem,) = read_target("x", table, Origin.SETTINGS).problems

@@ -88,11 +88,13 @@ class LoopbackSshd:
         trace: TracebackType | None,
     ) -> None:
         assert self._server is not None
-        left = self.sessions()
+        deadline = time.monotonic() + 5
+        while (left := self.sessions()) and time.monotonic() < deadline:
+            for pid in left:
+                _kill(pid)
+            time.sleep(0.01)  # the server takes note of each
         self._server.terminate()
         self._server.wait(10)
-        for pid in left:
-            _kill(pid)
 
     @property
     def config(self) -> Path:

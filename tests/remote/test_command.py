@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,19 +13,20 @@ import pytest
 from tests.compile.kernel_texts import kernel, request
 from tests.compile.processes import until_gone
 
-from tirx_lens.compile.launchers import launcher_for
 from tirx_lens.compile.result import Stage
-from tirx_lens.compile.service import Compiler
+from tirx_lens.compile.service import compiler_for
 from tirx_lens.compile.targets import LauncherKind, Target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirx_lens.compile.service import Compiler
+
 HERE = (sys.executable,)
 
 
 def compiler_through(argv: tuple[str, ...], python: tuple[str, ...] = HERE) -> Compiler:
-    return Compiler(launcher_for(Target("there", LauncherKind.COMMAND, argv=argv, python=python)))
+    return compiler_for(Target("there", LauncherKind.COMMAND, argv=argv, python=python))
 
 
 async def reason_through(argv: tuple[str, ...], python: tuple[str, ...] = HERE) -> str:
@@ -99,6 +101,13 @@ async def test_a_program_that_cannot_be_run(tmp_path: Path) -> None:
     assert reason == f"`{broken}` cannot be run (Exec format error): correct `argv` of the target"
 
 
+async def test_a_command_that_keeps_standard_input_to_itself() -> None:
+    """As `docker exec` and `kubectl exec` do without `-i`."""
+    reason = await reason_through(("sh", "-c", 'exec "$@" </dev/null', "sh"))
+    assert reason.startswith(f"`{sys.executable}` behind `sh -c ")
+    assert " gets no standard input: see that what leads there passes it on, as `docker" in reason
+
+
 async def test_what_it_started_ends_with_it(tmp_path: Path, stand_in: tuple[str, ...]) -> None:
     """The command stays between us and the worker, as `srun` does, and has started more."""
     pids = tmp_path / "pids"
@@ -114,10 +123,13 @@ async def test_what_it_started_ends_with_it(tmp_path: Path, stand_in: tuple[str,
 async def test_what_it_leaves_behind_holds_nothing_up(
     tmp_path: Path, stand_in: tuple[str, ...]
 ) -> None:
-    """A process that got away keeps the pipes open, as ssh's control masters do."""
-    pid_file = tmp_path / "pid"
+    """A process that got away keeps the pipes open, as ssh's control masters do.
+
+    The build is tried twice, and each try is told by the end of its own worker.
+    """
+    pids = tmp_path / "pids"
     script = (
-        f"setsid sleep 1000 & echo $! >{shlex.quote(str(pid_file))}; "
+        f"setsid sleep 1000 & echo $! >>{shlex.quote(str(pids))}; "
         '"$@"; echo the link is lost >&2; exit 255'
     )
     compiler = compiler_through(("sh", "-c", script, "sh"), stand_in)
@@ -130,4 +142,5 @@ async def test_what_it_leaves_behind_holds_nothing_up(
         assert "the link is lost" in diagnostic.detail
     finally:
         await compiler.close()
-        os.kill(int(pid_file.read_text()), 9)
+        for pid in map(int, pids.read_text().split()):
+            os.kill(pid, signal.SIGKILL)

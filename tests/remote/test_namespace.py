@@ -18,7 +18,12 @@ from tests.compile.processes import until_gone
 from tests.remote import slow_link
 from tests.remote.sshd import HOST, LoopbackSshd, why_no_sshd
 from tests.remote.test_ssh import compiler_at, environment_at, until_empty
-from tests.remote.test_ssh_cut import is_told, once_endless, pids_in
+from tests.remote.test_ssh_cut import once_endless, pids_in
+
+from tirx_lens.compile.link import Heartbeat, Link
+from tirx_lens.compile.result import Stage
+from tirx_lens.compile.service import Compiler
+from tirx_lens.compile.ssh import SshLauncher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,30 +95,37 @@ async def test_another_host(far_host: FarHost, tmp_path: Path, stand_in: tuple[s
         assert lost.reason.startswith(f"{FAR} cannot be reached at port {server.port} (")
 
 
+@pytest.mark.parametrize("who", ["ssh", "worker"])
 async def test_a_link_that_falls_silent(
-    far_host: FarHost, tmp_path: Path, stand_in: tuple[str, ...]
+    who: str, far_host: FarHost, tmp_path: Path, stand_in: tuple[str, ...]
 ) -> None:
     """No end of the connection arrives anywhere: each side must find out by itself.
 
-    The user's configuration and the host's let ssh look after a second, as many do after minutes.
+    Either ssh and its server look after a second, as many are told to after minutes, or else the
+    two ends of the worker's own conversation do.
     """
-    settings = ("ClientAliveInterval 1", "ClientAliveCountMax 1")
+    ssh_looks = who == "ssh"
+    settings = ("ClientAliveInterval 1", "ClientAliveCountMax 1") if ssh_looks else ()
+    alive = ("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1") if ssh_looks else ()
+    beats = Heartbeat() if ssh_looks else Heartbeat(interval=0.2, silence=1.0, orphaned=1.0)
     mark = tmp_path / "pids"
     text = once_endless(mark) + "raise ValueError('again')\n"
     asked = request(text, tmp_path / "k.py")
     with LoopbackSshd(
         tmp_path / "sshd", address=FAR, namespace=far_host.namespace, settings=settings
     ) as server:
-        alive = ("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1")
-        compiler = compiler_at((*server.ssh_args, *alive), stand_in)
+        launcher = SshLauncher(HOST, (*server.ssh_args, *alive), stand_in)
+        compiler = Compiler(launcher, link=Link(remote=True, heartbeat=beats))
         try:
             building = asyncio.create_task(compiler.build(asked))
             pids = await pids_in(mark)
             far_host.set_link("down")
             for pid in pids:
                 await until_gone(pid, 15)
+            lost = await asyncio.wait_for(building, 30)
+            assert lost.diagnostics[0].stage is Stage.ENVIRONMENT
+            assert "cannot be reached at port" in lost.diagnostics[0].message
             far_host.set_link("up")
-            assert is_told(await asyncio.wait_for(building, 30))
             (diagnostic,) = (await asyncio.wait_for(compiler.build(asked), 30)).diagnostics
             assert diagnostic.message.endswith("ValueError: again")
         finally:

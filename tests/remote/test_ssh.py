@@ -13,9 +13,8 @@ import pytest
 from tests.compile.kernel_texts import kernel, request
 from tests.remote.sshd import HOST
 
-from tirx_lens.compile.launchers import launcher_for
 from tirx_lens.compile.local import LocalLauncher
-from tirx_lens.compile.service import Compiler
+from tirx_lens.compile.service import Compiler, compiler_for
 from tirx_lens.compile.targets import LauncherKind, Target
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def compiler_at(
     ssh_args: tuple[str, ...], python: tuple[str, ...] = HERE, host: str = HOST
 ) -> Compiler:
     target = Target("far", LauncherKind.SSH, host=host, ssh_args=ssh_args, python=python)
-    return Compiler(launcher_for(target))
+    return compiler_for(target)
 
 
 async def environment_at(

@@ -27,8 +27,9 @@ async def reason_at(server: LoopbackSshd, *python: str) -> str:
 
 @pytest.mark.parametrize("version", ["2.7", "3.6", "3.7", "3.8", "3.9"])
 async def test_an_old_python(version: str, server: LoopbackSshd) -> None:
-    reason = await reason_at(server, old_python(version))
-    assert f"is Python {version}." in reason
+    python = old_python(version)
+    reason = await reason_at(server, python)
+    assert reason.startswith(f"`{python}` at loopback is Python {version}.")
     assert reason.endswith(", too old: the worker needs 3.10 or newer")
 
 

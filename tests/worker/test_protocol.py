@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import select
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,15 @@ import pytest
 from tirx_lens.compile.archive import worker_archive
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, parcel
 from tirx_lens.worker.codec import decode, encode
-from tirx_lens.worker.conversation import Beat, BuildOrder, Greeting, Text, Upload
+from tirx_lens.worker.conversation import (
+    OTHER_PROTOCOL,
+    TEXTS_MISSING,
+    Beat,
+    BuildOrder,
+    Greeting,
+    Text,
+    Upload,
+)
 from tirx_lens.worker.framing import PROTOCOL, FrameReader, frame
 from tirx_lens.worker.messages import BuildRequest, BuildResult, Limits, SourceFile, Stage
 
@@ -175,6 +186,63 @@ def test_files_of_the_working_directory_shadow_nothing(tmp_path: Path) -> None:
     peer.write(parcel(worker_archive()))
     assert "result" in peer.greet()
     peer.close()
+
+
+def test_another_version_is_refused_in_a_sentence(peer: Peer) -> None:
+    error = peer.ask("hello", {"protocol": PROTOCOL + 1, "of the future": [1]})["error"]
+    assert error["code"] == OTHER_PROTOCOL
+    assert error["message"] == (
+        "The worker speaks version 2 of the protocol and the other end version 3: "
+        "both must come from one release of TIRx Lens"
+    )
+    assert "result" in peer.greet()
+
+
+def test_texts_that_have_not_arrived_are_named(peer: Peer) -> None:
+    """Those that do not hash to what they are called have not arrived, either."""
+    peer.greet()
+    asked = order("1/0\n")
+    error = peer.ask("build", encode(asked))["error"]
+    assert error["code"] == TEXTS_MISSING
+    assert error["data"] == [asked.files[0].sha256]
+    peer.notify("upload", encode(Upload((Text(asked.files[0].sha256, "2/0\n"),))))
+    peer.notify("upload", {"texts": "none"})
+    assert peer.ask("build", encode(asked))["error"] == error
+
+
+def test_a_remote_worker_gives_signs_of_life_and_a_local_one_none(peer: Peer) -> None:
+    peer.greet()
+    assert peer.process.stdout is not None
+    assert select.select([peer.process.stdout], [], [], 0.3)[0] == []
+    peer.greet(Beat(interval=0.05, orphaned=60))
+    begun = time.monotonic()
+    assert [peer.receive()["method"] for _ in range(5)] == ["alive"] * 5
+    assert 0.2 < time.monotonic() - begun < 5
+
+
+def test_a_remote_worker_that_hears_nothing_ends_itself(peer: Peer) -> None:
+    """The pipe stays open: the machine at the other end is gone, and nobody has said so."""
+    peer.greet(Beat(interval=0.05, orphaned=0.5))
+    for _ in range(10):
+        time.sleep(0.1)
+        peer.notify("alive", {})
+    assert peer.process.poll() is None
+    assert peer.process.wait(LIMIT_S) == 0
+
+
+def test_a_worker_that_nobody_reads_from_ends_itself(peer: Peer) -> None:
+    """The link has stalled, and what it should carry has filled the pipe."""
+    peer.greet(Beat(interval=0.001, orphaned=1.0))
+    for _ in range(2000):
+        peer.send("dance")
+    assert peer.process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_worker_that_is_told_to_end_does(peer: Peer, number: int) -> None:
+    peer.greet()
+    peer.process.send_signal(number)
+    assert peer.process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.tvm

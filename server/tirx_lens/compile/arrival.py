@@ -38,7 +38,7 @@ async def await_marker(launcher: Launcher, process: Process, errors: LastWords) 
     if version[:2] < MINIMUM_PYTHON:
         needed = ".".join(map(str, MINIMUM_PYTHON))
         raise LaunchError(
-            f"{launcher.name} is Python {'.'.join(map(str, version))}, too old: "
+            f"{launcher.interpreter} is Python {'.'.join(map(str, version))}, too old: "
             f"the worker needs {needed} or newer"
         )
     return seen[match.end() :]

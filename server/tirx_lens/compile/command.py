@@ -30,6 +30,11 @@ class CommandLauncher(Launcher):
         """The command, as a shell would be given it."""
         return shlex.join(self._argv)
 
+    @property
+    def interpreter(self) -> str:
+        """The words of the Python, and the command that leads to it."""
+        return f"`{shlex.join(self._python)}` behind `{self.name}`"
+
     async def start(self, bootstrap: str) -> Process:
         """Start the command. Raises LaunchError where it is missing or cannot be run."""
         program = shutil.which(Path(self._argv[0]).expanduser())

@@ -57,6 +57,7 @@ class Exchange:
         self._stream = stream
         self._remote = remote
         self._reader = FrameReader(NOISE_LIMIT if remote else 0)
+        self._written = 0
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._listeners: dict[int, Progress] = {}
@@ -112,17 +113,19 @@ class Exchange:
             else:
                 future.set_result(message.get("result"))
 
-    def give_up(self, reason: WorkerLostError) -> None:
-        """Fail what is waited for, and what will be asked; the first reason counts."""
+    def give_up(self, reason: WorkerLostError) -> WorkerLostError:
+        """Fail what is waited for, and what will be asked. The first reason counts: return it."""
         if self.lost is None:
             self.lost = reason
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self.lost)
+        return self.lost
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self._stream.is_closing():
-            self._stream.write(frame(message, compress=self._remote))
+            self._written += 1
+            self._stream.write(frame(message, compress=self._remote, number=self._written))
 
 
 def tell(listener: Progress | None, text: str) -> None:

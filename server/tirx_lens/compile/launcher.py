@@ -34,6 +34,11 @@ class Launcher(ABC):
     def name(self) -> str:
         """What messages call the place: an interpreter's path, a host."""
 
+    @property
+    def interpreter(self) -> str:
+        """What messages call the Python there."""
+        return self.name
+
     @abstractmethod
     async def start(self, bootstrap: str) -> Process:
         """Start the process and return it, its three standard streams piped. Raises LaunchError."""
@@ -45,6 +50,11 @@ class Launcher(ABC):
         `exit_code` is None where it is still running but sent something else; `errors` is the end
         of its standard error.
         """
+
+    def why_lost(self, exit_code: int, errors: str) -> str:
+        """Return why a worker that was running has ended, where standard error says so, else ""."""
+        del exit_code, errors  # of an interpreter's own, most lines are the kernel's
+        return ""
 
     @abstractmethod
     def kill(self, process: Process) -> None:

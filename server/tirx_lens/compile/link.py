@@ -30,20 +30,28 @@ class Link:
 
     A remote one has a heartbeat, compresses what is large, and is made again once when it breaks.
     `env` is set in the worker before it imports TVM. `start_limit` are the seconds from starting
-    the process to the worker's answer to `hello`: a scheduler may let one wait.
+    the process to its first sign: a scheduler may let one wait. `greeting_limit` are those from
+    there to the answer to `hello`, in which the worker is sent.
     """
 
     remote: bool = False
     env: tuple[tuple[str, str], ...] = ()
     heartbeat: Heartbeat = Heartbeat()
     start_limit: float = 30.0
+    greeting_limit: float = 30.0
 
 
 REMOTE_START_LIMIT = 300.0
+REMOTE_GREETING_LIMIT = 60.0
 
 
 def link_of(target: Target) -> Link:
     """Return the terms on which the worker of a target is spoken to."""
     if target.is_remote:
-        return Link(remote=True, env=target.env, start_limit=REMOTE_START_LIMIT)
+        return Link(
+            remote=True,
+            env=target.env,
+            start_limit=REMOTE_START_LIMIT,
+            greeting_limit=REMOTE_GREETING_LIMIT,
+        )
     return Link(env=target.env)

@@ -20,7 +20,7 @@ from tirx_lens.compile.last_words import LastWords
 from tirx_lens.compile.launcher import LaunchError, ending
 from tirx_lens.compile.link import Link
 from tirx_lens.compile.uploads import TooLargeError, Uploads, portions
-from tirx_lens.worker.bootstrap import BOOTSTRAP, parcel
+from tirx_lens.worker.bootstrap import BOOTSTRAP, UNFED, parcel
 from tirx_lens.worker.codec import decode, encode
 from tirx_lens.worker.conversation import (
     TEXTS_MISSING,
@@ -51,6 +51,7 @@ __all__ = [
 
 CLOSE_LIMIT = 1.0
 _CHUNK = 1 << 16
+_FIRST = asyncio.FIRST_COMPLETED
 
 T = TypeVar("T")
 
@@ -88,13 +89,7 @@ class WorkerSession:
         tell(progress, f"connecting to {launcher.name}")
         session = cls(launcher, await launcher.start(BOOTSTRAP), link)
         try:
-            await asyncio.wait_for(session._greet(progress), link.start_limit)
-        except asyncio.TimeoutError as error:
-            await session._abandon()
-            raise LaunchError(
-                f"{launcher.name} did not start a worker within {link.start_limit:g} s",
-                detail=session._errors.text,
-            ) from error
+            await session._arrive(progress)
         except BaseException:
             await session._abandon()
             raise
@@ -182,9 +177,22 @@ class WorkerSession:
         """End the worker and its builds at once."""
         self._launcher.kill(self._process)
 
-    async def _greet(self, progress: Progress | None) -> None:
-        rest = await await_marker(self._launcher, self._process, self._errors)
-        tell(progress, "sending the worker")
+    async def _arrive(self, progress: Progress | None) -> None:
+        """Wait for the worker's marker, send it and greet it, each in its time."""
+        started = await_marker(self._launcher, self._process, self._errors)
+        limit = self._link.start_limit
+        try:
+            rest = await asyncio.wait_for(started, limit)
+            tell(progress, "sending the worker")
+            limit = self._link.greeting_limit
+            await asyncio.wait_for(self._greet(rest), limit)
+        except asyncio.TimeoutError as error:
+            raise LaunchError(
+                f"{self._launcher.name} did not start a worker within {limit:g} s",
+                detail=self._errors.text,
+            ) from error
+
+    async def _greet(self, rest: bytes) -> None:
         self._stdin.write(parcel(worker_archive()))
         self._tasks.append(asyncio.create_task(self._read_messages(rest)))
         beats = self._link.heartbeat
@@ -194,6 +202,13 @@ class WorkerSession:
             answer = await self._exchange.request("hello", encode(greeting), doing="starting")
         except RequestFailedError as error:
             raise LaunchError(str(error)) from error
+        except WorkerLostError as lost:
+            if UNFED not in lost.detail:
+                raise
+            said = f"{self._launcher.interpreter} gets no standard input: see that what leads there"
+            raise LaunchError(
+                f"{said} passes it on, as `docker exec -i` does", lost.detail
+            ) from lost
         if not isinstance(answer, dict) or answer.get("protocol") != PROTOCOL:
             raise LaunchError(f"The worker speaks another protocol than version {PROTOCOL}")
         if beat is not None:
@@ -213,8 +228,10 @@ class WorkerSession:
                 try:
                     await self._stdin.drain()
                 except ConnectionError as error:
-                    lost = self._exchange.lost or WorkerLostError("The worker reads no more")
-                    raise lost.during(doing) from error
+                    # Whoever reads from it learns why, a moment later than who writes to it.
+                    await asyncio.wait(self._tasks, timeout=CLOSE_LIMIT, return_when=_FIRST)
+                    lost = WorkerLostError("The worker reads no more")
+                    raise self._exchange.give_up(lost).during(doing) from error
 
     async def _beat(self) -> None:
         """Send signs of life, and count how long none has come.
@@ -229,6 +246,9 @@ class WorkerSession:
             self._exchange.notify("alive")
             quiet = 0.0 if self._exchange.heard else quiet + terms.interval
             limit = terms.importing if self._busy else terms.silence
+            if quiet and self._process.returncode is not None:
+                await self._end()  # something that it left running holds its pipe
+                return
             if quiet >= limit:
                 said = f"Nothing was heard from {self._launcher.name} for {limit:g} s"
                 self._exchange.give_up(WorkerLostError(said, self._errors.text))
@@ -245,10 +265,15 @@ class WorkerSession:
             self._exchange.give_up(WorkerLostError(f"The worker broke the protocol: {error}"))
             self.kill()
             return
-        code = await exit_code(self._process)
-        ended = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
-        lost = WorkerLostError(f"{ended} ended with {ending(code)}", await self._errors.complete())
-        self._exchange.give_up(lost)
+        await self._end()
+
+    async def _end(self) -> None:
+        """Say that the process has ended, as soon as it has."""
+        code, errors = await exit_code(self._process), await self._errors.complete()
+        what = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
+        why = self._launcher.why_lost(code, errors)
+        said = f"{what} ended with {ending(code)}" + (f" ({why})" if why else "")
+        self._exchange.give_up(WorkerLostError(said, errors))
 
     @contextlib.contextmanager
     def _keeping_it_busy(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.launcher import Launcher, LaunchError
 from tirx_lens.compile.piped import kill_group, start_piped
 from tirx_lens.compile.remote_words import remote_command, remote_words
-from tirx_lens.compile.ssh_failures import SshAttempt, why_ssh_failed
+from tirx_lens.compile.ssh_failures import SshAttempt, why_link_ended, why_ssh_failed
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -39,6 +39,11 @@ class SshLauncher(Launcher):
     def name(self) -> str:
         """The host, as the user named it."""
         return self._host
+
+    @property
+    def interpreter(self) -> str:
+        """The words of the Python, and the host."""
+        return f"`{' '.join(self._python)}` at {self._host}"
 
     def words(self, program: str, bootstrap: str) -> tuple[str, ...]:
         """Return the argument list of ssh."""
@@ -76,6 +81,10 @@ class SshLauncher(Launcher):
             version=shlex.join((*by_hand, f"{remote_words(self._python)} --version")),
         )
         return LaunchError(why_ssh_failed(attempt, exit_code, errors), detail=errors)
+
+    def why_lost(self, exit_code: int, errors: str) -> str:
+        """Return what ssh said of the end of the connection."""
+        return why_link_ended(exit_code, errors)
 
     def kill(self, process: Process) -> None:
         """Kill ssh and what it runs to get there. The host sees the pipe close."""

@@ -42,9 +42,16 @@ def _failure(pattern: str, sentence: str) -> _Failure:
 
 
 # A connection through another program, as ProxyJump and ProxyCommand make it, has no address.
-_FROM_NOWHERE = re.compile(r"^Connection closed by UNKNOWN port \d+$", re.MULTILINE)
+_FROM_NOWHERE = re.compile(r"\bUNKNOWN port \d+")
 
 _TRY = "try `{login}` in a terminal"
+
+_TIMEOUT = r"Timeout, server .* not responding\."
+_HUNG_UP = (
+    r"Connection (?:to .+ )?closed by remote host|Connection closed by .+ port \d+"
+    r"|Connection reset by .+|client_loop: .+|Broken pipe"
+)
+_LINK_ENDED = re.compile(rf"^(?:{_TIMEOUT}|{_HUNG_UP})", re.MULTILINE)
 
 # The more telling come first: ssh goes on to complain about what follows from a first mistake.
 _FAILURES = (
@@ -118,12 +125,11 @@ _FAILURES = (
         "{host} ({first}): " + _TRY,
     ),
     _failure(
-        r"^(?P<why>Timeout, server .* not responding\.)$",
+        rf"^(?P<why>{_TIMEOUT})$",
         "The link to {host} is lost ({why}): see that your network is up, and " + _TRY,
     ),
     _failure(
-        r"(?P<why>Connection (?:to .+ )?closed by remote host|Connection closed by .+ port \d+"
-        r"|Connection reset by .+|^client_loop: .+|Broken pipe)",
+        rf"(?P<why>{_HUNG_UP})",
         "{host} closed the connection before a worker had started ({why}): " + _TRY,
     ),
 )
@@ -160,6 +166,13 @@ def why_ssh_failed(attempt: SshAttempt, exit_code: int | None, errors: str) -> s
         )
     did = f"ended with {ending(exit_code)} before the worker had started"
     return f"`{python}` at {host} {did}{last}: {see}"
+
+
+def why_link_ended(exit_code: int, errors: str) -> str:
+    """Return what ssh said of the end of a connection that was good, "" where it said nothing."""
+    lines = filter(None, map(_clean, errors.splitlines()))
+    ended = [line for line in lines if _LINK_ENDED.match(line)]
+    return ended[-1].rstrip(".") if ended and exit_code == SSH_FAILED else ""
 
 
 def _said_by_ssh(attempt: SshAttempt, lines: list[str]) -> str:

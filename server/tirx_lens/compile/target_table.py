@@ -59,6 +59,7 @@ def read_target(name: str, table: object, origin: Origin) -> ReadTarget:
     else:
         values = reader.read(table)
         reader.check_launcher(values)
+        reader.check_path(values)
         reader.check_ssh_args(values, origin)
     if reader.problems:
         return ReadTarget(None, tuple(reader.problems))
@@ -102,6 +103,15 @@ class _Reader:
             if key in values and kind is not owner and "launcher" not in bad:
                 said = f'`{key}` is for the launcher "{owner.value}", and this one is '
                 self.problems.append(TargetProblem((key,), f'{said}"{kind.value}".'))
+
+    def check_path(self, values: Mapping[str, Any]) -> None:
+        """Refuse a path on this machine that means another file wherever the server was started."""
+        kind = values.get("launcher", LauncherKind.LOCAL)
+        key = {LauncherKind.LOCAL: "python", LauncherKind.COMMAND: "argv"}.get(kind, "")
+        program = next(iter(values.get(key, ())), "")
+        if "/" in program and not program.startswith(("/", "~/")):
+            said = f"`{key}` must begin with a name on PATH, `/` or `~/`, not {_shown(program)}."
+            self.problems.append(TargetProblem((key,), said))
 
     def check_ssh_args(self, values: Mapping[str, Any], origin: Origin) -> None:
         """Refuse arguments of ssh that would skip a check or give no session."""

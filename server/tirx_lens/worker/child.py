@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build import build
 from .codec import encode
 from .framing import frame
 from .memory import limit_memory
@@ -56,6 +55,8 @@ def run_job(job: Job) -> int:
     except OSError as error:
         send({"result": encode(BuildResult.refusal(Stage.WORKER, trouble(error)))})
         return 0
+    from .build import build  # the rehearsal has loaded it; a worker that only greets does without
+
     faulthandler.enable(file=trace, all_threads=False)
     if TRACE_SIGNAL is not None:
         faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)

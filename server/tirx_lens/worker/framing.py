@@ -1,7 +1,8 @@
 """JSON-RPC 2.0 messages in Content-Length frames, as in the Language Server Protocol.
 
-Two header lines are added to those: `Content-CRC32`, by which a body that was damaged on its way is
-known, and `Content-Encoding: deflate`, of a body that travels compressed.
+Three header lines are added to those: `Content-CRC32`, by which a body that was damaged on its way
+is known; `Content-Encoding: deflate`, of a body that travels compressed; and `Content-Number`, by
+which a message that was lost is missed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ COMPRESSED_FROM = 4096
 """Bytes of a body from which compressing it is worth the time."""
 
 _LONGEST_HEADER = 1024
-_LENGTH, _SUM, _ENCODING = b"content-length", b"content-crc32", b"content-encoding"
+_LENGTH, _SUM = b"content-length", b"content-crc32"
+_ENCODING, _NUMBER = b"content-encoding", b"content-number"
 _BEGINNING = b"Content-Length: "
 _END = b"\r\n\r\n"
 
@@ -29,15 +31,18 @@ class FramingError(ValueError):
     """The stream does not hold what a frame must be."""
 
 
-def frame(message: dict[str, Any], *, compress: bool = False) -> bytes:
-    """Return the message as the bytes of one frame; with `compress`, a large one compressed."""
+def frame(message: dict[str, Any], *, compress: bool = False, number: int | None = None) -> bytes:
+    """Return the message as the bytes of one frame; with `compress`, a large one compressed.
+
+    `number` is which message of its stream it is, from 1, where that is to be checked.
+    """
     body = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-    encoding = b""
+    more = b"" if number is None else b"Content-Number: %d\r\n" % number
     if compress and len(body) >= COMPRESSED_FROM:
         body = zlib.compress(body, 1)
-        encoding = b"Content-Encoding: deflate\r\n"
+        more += b"Content-Encoding: deflate\r\n"
     header = b"%s%d\r\nContent-CRC32: %08x\r\n%s\r\n"
-    return header % (_BEGINNING, len(body), zlib.crc32(body), encoding) + body
+    return header % (_BEGINNING, len(body), zlib.crc32(body), more) + body
 
 
 class FrameReader:
@@ -51,6 +56,7 @@ class FrameReader:
         self._buffer = bytearray()
         self._noise = noise
         self._skipped = 0
+        self._count = 0
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
         """Take more bytes and return the messages they complete. Raises FramingError."""
@@ -63,6 +69,8 @@ class FrameReader:
     def _next(self) -> dict[str, Any] | None:
         if self._noise:
             self._skip_noise()
+        elif not _BEGINNING.startswith(bytes(self._buffer[: len(_BEGINNING)])):
+            raise self._no_header()
         end = self._buffer.find(_END, 0, _LONGEST_HEADER + len(_END))
         if end < 0:
             if len(self._buffer) > _LONGEST_HEADER:
@@ -80,6 +88,10 @@ class FrameReader:
         body = bytes(self._buffer[start : start + int(length)])
         del self._buffer[: start + int(length)]
         self._skipped = 0
+        self._count += 1
+        number = fields.get(_NUMBER)
+        if number is not None and number != b"%d" % self._count:
+            raise FramingError(f"message {self._count} was lost on its way")
         return _message(_checked(body, fields))
 
     def _skip_noise(self) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -103,6 +104,8 @@ class BuildProcess:
             os.dup2(output_end, 1)
             os.dup2(output_end, 2)
             status = run_job(job)
+        except BaseException:
+            traceback.print_exc()  # into the output of the build, which the message quotes
         finally:
             os._exit(status)
 

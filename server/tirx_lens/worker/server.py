@@ -70,6 +70,7 @@ class Server:
         self._environment: Environment | None = None
         self._scratch: Scratch | None = None
         self._open = True
+        self._written = 0
         self._wake_read, self._wake_write = os.pipe()
 
     def run(self) -> int:
@@ -302,7 +303,8 @@ class Server:
         self._write({"jsonrpc": "2.0", "id": identity, "error": error})
 
     def _write(self, message: dict[str, Any]) -> None:
-        self._outbox.put(frame(message, compress=self._liveness is not None))
+        self._written += 1
+        self._outbox.put(frame(message, compress=self._liveness is not None, number=self._written))
 
 
 def _wake(number: int, stack: FrameType | None) -> None:
