@@ -15,8 +15,9 @@ test("no text of a host is a link or an icon", () => {
   assert.match(plain(said), /click.*command:workbench/, "nothing is left out");
 });
 
-test("control characters and those that turn the direction of writing are blanks", () => {
-  assert.equal(plain("a\u001b[31m\r\nb\u202e\u2066c\u0000"), "a [31m b c ");
+test("control characters and those that turn the direction of writing are spelled out", () => {
+  assert.equal(plain("a\u001b[31m\u202e\u2066c\u0000"), "a\\u001b[31m\\u202e\\u2066c\\u0000");
+  assert.equal(plain("one\r\n\ttwo\nthree"), "one two three");
 });
 
 test("other texts stay as they are", () => {

@@ -66,6 +66,11 @@ def generation_finding(
     return _finding(source, message, "")
 
 
+def host_findings(said: Iterable[str], source: SourceText) -> tuple[Finding, ...]:
+    """Return why the host that built a text does not run it, in sentences of that host's."""
+    return tuple(_finding(source, message, "") for message in said)
+
+
 def _finding(source: SourceText, message: str, detail: str) -> Finding:
     span = _import_of_tvm(source)
     return model.Finding(CODE, NAME, model.Severity.WARNING, message, span, detail=detail)

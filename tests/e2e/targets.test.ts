@@ -24,11 +24,14 @@ python = "${KERNEL_PYTHON}"
 time_limit = 60
 `;
 
+// Trust in a workspace does not let it set what only the user's own settings may.
+const PLANTED = JSON.stringify({ "tirx-lens.targets": { planted: { python: "bin/link" } } });
+
 scenario(
   "a project's target builds once it is confirmed, and nothing is lost when its link is cut",
   {
     trust: "all",
-    files: { "gemm.py": STEP1, "pyproject.toml": TABLE, "bin/link": LINK },
+    files: { "gemm.py": STEP1, "pyproject.toml": TABLE, "bin/link": LINK, ".vscode/settings.json": PLANTED },
     machineSettings: { "workbench.colorTheme": "Default Light Modern" },
   },
   async (window, editor) => {
@@ -48,6 +51,7 @@ scenario(
     await window.command("TIRx Lens: Choose Target");
     await row(window, "not confirmed").waitFor();
     await window.picture("1-which-target");
+    assert.equal(await row(window, "planted").count(), 0);
     await row(window, "box").click();
     await dialog(window).filter({ hasText: '"bin/link"' }).waitFor();
     await window.picture("2-shown-in-full");
@@ -63,6 +67,15 @@ scenario(
     await kernelLine.waitFor();
     assert.ok(existsSync(editor.file("bin/link.pid")), "the build did not go through the link");
     await window.picture("3-built-there");
+    await page.locator('[id="status.languageStatus"]').click();
+    const status = page.locator(".hover-language-status", { hasText: "target box" });
+    await status.waitFor();
+    await window.picture("3-status");
+    await status.locator("a", { hasText: "Choose Target" }).click();
+    await row(window, "confirmed").waitFor();
+    await page.keyboard.press("Escape");
+    await cuda.locator(".view-lines").first().click(); // the status goes when the mouse does
+    await page.locator(".hover-language-status").waitFor({ state: "hidden" });
 
     await edit("import tvm  # edited");
     await stale.filter({ hasText: "gemm.py was edited since this was built" }).waitFor();

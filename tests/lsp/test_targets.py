@@ -111,6 +111,25 @@ def test_all_targets_are_listed(make):
     }
 
 
+def test_without_a_document_the_targets_are_those_of_the_first_folder(make):
+    workspace = make()
+    listed = workspace.client.request("tirxLens/targets", None)["result"]
+    assert [one["name"] for one in listed["targets"]] == ["local", "pod", "second"]
+
+
+def test_a_project_within_the_workspace_has_targets_of_its_own(make, tmp_path):
+    workspace = make()
+    workspace.confirm("pod")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text(TABLE.replace("pod one", "evil"))
+    workspace.uri = (inner / "kernel.py").as_uri()
+    workspace.client.open(workspace.uri, KERNEL)
+    refused = workspace.ask("cuda")
+    assert refused["kind"] == "confirmTarget"
+    assert '"evil"' in refused["text"]
+
+
 def test_a_target_of_the_settings_builds_as_it_says(make):
     settings = {"targets": {"gpu1": GPU1}, "arch": "sm_90a", "timeLimit": 7}
     workspace = make(settings=settings)
@@ -142,6 +161,32 @@ def test_a_target_of_the_project_is_used_once_it_is_confirmed(make):
     assert (listed["kind"], listed["chosen"]) == ("targets", "pod")
     assert workspace.command() == ["kubectl", "exec", "-i", "pod one", "--", "python3"]
     assert workspace.targets()["second"] == ("project", True)
+
+
+def test_several_targets_stay_open(make):
+    workspace = make(settings={"targets": {"gpu1": GPU1}})
+    for name in ("gpu1", "local", "gpu1"):
+        workspace.ask("chooseTarget", name=name)
+        workspace.command()
+    assert closed(workspace) == 0
+    assert workspace.client.stop() == 0
+    assert closed(workspace) == 2  # with the session
+
+
+def closed(workspace: Workspace) -> int:
+    """Count the compilers that are told to have been closed."""
+    return sum("was closed" in str(m.get("params")) for m in workspace.client.received)
+
+
+def test_what_is_confirmed_hides_nothing(make):
+    """Neither colours nor characters that turn the direction of writing change what is read."""
+    workspace = make(table=TABLE.replace("pod one", "a\\u001b[8mb\\u202ec\u2066"))
+    text = workspace.ask("chooseTarget", name="pod")["text"]
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+    assert r'"a\u001b[8mb\u202ec\u2066"' in text
+    (pod,) = (one for one in workspace.ask("targets")["targets"] if one["name"] == "pod")
+    assert r"'a\x1b[8mb\u202ec\u2066'" in pod["summary"]
 
 
 def test_targets_that_change_are_confirmed_anew(make):
@@ -207,6 +252,8 @@ def test_a_target_that_is_not_there_is_said(make):
     assert reply["kind"] == "failed"
     assert "choose one of local, pod, second." in reply["message"]
     assert "\x1b" not in reply["message"]
+    for state in ("ready", "failed"):
+        assert workspace.client.notification("tirxLens/status")["state"] == state
     assert workspace.ask("chooseTarget", name="third")["kind"] == "failed"
 
 
@@ -251,6 +298,21 @@ def test_all_targets_that_may_be_used_are_checked(make):
     assert "\x1b" not in reply["text"]
     workspace.confirm("pod")
     assert "pod: not good  (kubectl exec" in workspace.ask("doctor")["text"]
+
+
+def test_a_gpu_that_does_not_run_the_kernel_is_said_at_the_import(make):
+    workspace = make()
+    workspace.confirm("pod")
+    for _ in range(2):  # the second time it is known
+        workspace.command()
+        while not (said := workspace.client.diagnostics(workspace.uri)["diagnostics"]):
+            pass
+        assert (said[0]["code"], said[0]["range"]["start"]["line"]) == ("TX507", 0)
+        assert said[0]["message"].startswith("The GPU of pod is not Blackwell: H100")
+        assert "\x1b" not in said[0]["message"]
+    workspace.ask("chooseTarget", name="local")
+    workspace.command()
+    assert workspace.client.diagnostics(workspace.uri)["diagnostics"] == []
 
 
 # Run in an untrusted workspace, any of these would leave the mark.
@@ -302,6 +364,17 @@ def fingerprint_of(table: str) -> str:
     assert configuration is not None
     assert configuration.targets
     return Targets(configuration.targets).fingerprint
+
+
+def test_trust_that_is_granted_later_lets_the_chosen_target_build(make):
+    workspace = make(
+        trusted=False, settings={"targets": {"gpu1": GPU1}}, targets={"chosen": "gpu1"}
+    )
+    assert workspace.client.notification("tirxLens/status")["target"] == "local"
+    assert workspace.ask("cuda")["kind"] == "failed"
+    workspace.client.notify("tirxLens/didGrantTrust", None)
+    assert workspace.client.notification("tirxLens/status")["target"] == "gpu1"
+    assert workspace.command() == ["/opt/tvm/bin/python"]
 
 
 def test_the_mark_would_be_seen(start, tmp_path):

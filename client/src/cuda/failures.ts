@@ -42,9 +42,9 @@ export function failureButtons(
   }
   if (status?.state === "failed") {
     buttons.push(
-      status.target === LOCAL
-        ? openMachineSettings("tirx-lens.interpreter")
-        : command("Check Targets", "tirx-lens.checkTargets"),
+      ...(status.target === LOCAL
+        ? [openMachineSettings("tirx-lens.interpreter")]
+        : [command("Choose Target", "tirx-lens.chooseTarget"), command("Check Targets", "tirx-lens.checkTargets")]),
     );
   }
   return buttons;

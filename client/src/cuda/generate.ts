@@ -274,7 +274,7 @@ export class CudaGenerator implements vscode.Disposable {
   ): Promise<CudaResult | undefined> {
     const session = await this.supervisor.session();
     if (session === undefined) {
-      return { kind: "failed", message: this.#whyNoServer(), detail: "" };
+      return { kind: "failed", message: this.#whyNoServer(), detail: "", canRetry: true };
     }
     const workDoneToken = randomUUID();
     const steps = session.client.onProgress(WorkDoneProgress.type, workDoneToken, (step) => {
@@ -291,7 +291,7 @@ export class CudaGenerator implements vscode.Disposable {
         return undefined;
       }
       const message = error instanceof Error ? error.message : String(error);
-      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
+      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "", canRetry: true };
     } finally {
       steps.dispose();
     }

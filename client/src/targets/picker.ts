@@ -22,6 +22,7 @@ const MEANING =
   "You are asked again when anything of this changes.";
 /** A longer text does not fit into a dialog of VS Code, which may not scroll. */
 const MOST_LINES = 40;
+const MOST_CHARACTERS = 3_000;
 
 export class TargetPicker {
   constructor(
@@ -147,7 +148,7 @@ function detailOf(target: TargetEntry): string {
 
 /** Ask with the whole text in view: in the dialog, or in an editor where it is too long for one. */
 async function agreed({ text, document }: ConfirmTarget): Promise<boolean> {
-  if (text.split("\n").length <= MOST_LINES) {
+  if (text.split("\n").length <= MOST_LINES && text.length <= MOST_CHARACTERS) {
     const options = { modal: true, detail: `${MEANING}\n\n${text}` };
     return (await vscode.window.showWarningMessage(QUESTION, options, USE)) === USE;
   }

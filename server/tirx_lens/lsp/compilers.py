@@ -36,11 +36,15 @@ class Compiler(Protocol):
 
 @dataclass
 class Kept:
-    """The compiler of a target, and the version of its TVM once it is known."""
+    """The compiler of a target, and what has come out about its host: None where not yet.
+
+    `unsuited` are sentences on why that host does not run what is built for it.
+    """
 
     target: Target
     compiler: Compiler
     tvm_version: str | None = None
+    unsuited: tuple[str, ...] | None = None
 
 
 class Compilers:

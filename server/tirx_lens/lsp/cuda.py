@@ -98,7 +98,7 @@ class CudaService:
             lambda: self._server.targets.current(document.uri)
         )
         if isinstance(target, (ConfirmTarget, Failed)):
-            if not asks:
+            if not asks or isinstance(target, Failed):  # else the client asks the user
                 self.runs.report(State.FAILED, target.message)
             return target
         chosen = await self._server.background.run(lambda: self._choose(document, asked))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,12 @@ async def reply_for(server: LensServer, built: Built) -> Cuda | Failed:
 
 async def _report(server: LensServer, built: Built, findings: tuple[Finding, ...] | None) -> None:
     """Show what a build says of its document, where it could, and of where it was built."""
-    from tirx_lens.build_environment import environment_findings, generation_finding
+    from tirx_lens.build_environment import (
+        environment_findings,
+        generation_finding,
+        host_findings,
+    )
+    from tirx_lens.compile.targets import Origin
     from tirx_lens.lsp.built import ENVIRONMENT, Report
 
     source = built.document.source
@@ -82,10 +88,28 @@ async def _report(server: LensServer, built: Built, findings: tuple[Finding, ...
         given = server.projects.options(built.document.uri).given.tvm_version
         other = generation_finding(version, given, source)
         environment += (other,) if other is not None else ()
+    # The GPU of this machine is no news to its user, who may well build for another one.
+    if findings is not None and built.target.origin is not Origin.BUILT_IN:
+        said = server.cuda.runs.known_unsuited(built.target)
+        if said is None:
+            server.keep(asyncio.create_task(_report_host(server, built, environment)))
+        environment += host_findings(said or (), source)
     reports = {ENVIRONMENT: Report(built.number, source, environment)}
     if findings is not None:
         reports[built.builder.name] = Report(built.number, source, findings)
     server.take_reports(built.document.uri, reports)
+
+
+async def _report_host(server: LensServer, built: Built, environment: tuple[Finding, ...]) -> None:
+    """Add what the host of the target says of its GPUs, which nobody waits for."""
+    from tirx_lens.build_environment import host_findings
+    from tirx_lens.lsp.built import ENVIRONMENT, Report
+
+    source = built.document.source
+    found = host_findings(await server.cuda.runs.unsuited(built.target), source)
+    if found:
+        report = Report(built.number, source, environment + found)
+        server.take_reports(built.document.uri, {ENVIRONMENT: report})
 
 
 def _is_passing(errors: Sequence[BuildDiagnostic]) -> bool:

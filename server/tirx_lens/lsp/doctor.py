@@ -35,7 +35,7 @@ async def doctor_reply(server: LensServer, params: object) -> DoctorReply:
     wants = Wants(given.tvm_version if given is not None else None)
     examined = await examine_all(usable, wants, server.cuda.runs.compilers.make, lambda: None)
     left = tuple(target for target in known.targets if target not in usable)
-    text = plain("\n".join(_lines(examined, left)) + "\n")
+    text = plain("\n".join(_lines(examined, left)).rstrip() + "\n")
     return DoctorReport(text, server.whole_messages.put("targets", text, text))
 
 

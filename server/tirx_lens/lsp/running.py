@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import time
 from typing import TYPE_CHECKING
 
 from tirx_lens.lsp.compilers import Compilers
 from tirx_lens.lsp.messages import LOCAL_TARGET, State, Status
 from tirx_lens.lsp.progress import progress
+from tirx_lens.lsp.whole_messages import plain
 
 if TYPE_CHECKING:
     from tirx_lens.compile.request import BuildRequest
@@ -51,6 +53,27 @@ class Runs:
         """Return the version of the TVM of a target that has just built."""
         kept = await self.compilers.of(target)
         return (await kept.compiler.environment()).tvm_version
+
+    def known_unsuited(self, target: Target) -> tuple[str, ...] | None:
+        """Return why a target does not run what it builds; None where it has not been asked."""
+        kept = self.compilers.known(target.name)
+        return kept.unsuited if kept is not None and kept.target == target else None
+
+    async def unsuited(self, target: Target) -> tuple[str, ...]:
+        """Ask a target what GPUs it has, and return why they do not run what it builds."""
+        from tirx_lens.compile.diagnosis import UNSUITABLE, Wants, diagnose
+        from tirx_lens.compile.launcher import LaunchError
+        from tirx_lens.compile.session import WorkerLostError
+
+        kept = await self.compilers.of(target)
+        sent_at = time.time()
+        try:
+            report = await kept.compiler.examine()
+        except (LaunchError, WorkerLostError):
+            return ()  # its builds say so themselves
+        problems = diagnose(report, target, sent_at, time.time(), Wants())
+        kept.unsuited = tuple(plain(one.message) for one in problems if one.code == UNSUITABLE)
+        return kept.unsuited
 
     def report(self, state: State, message: str = "") -> None:
         """Tell the client what is done, where, and with which TVM. Starts nothing."""
