@@ -213,6 +213,24 @@ def test_a_file_of_the_user_that_is_not_right(
     assert hosts.opened == []
 
 
+def test_a_file_of_the_user_that_cannot_be_read(
+    project: Path, hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(os.environ["XDG_CONFIG_HOME"], "tirx-lens", "targets.toml").mkdir(parents=True)
+    assert main(["targets"]) == 2
+    assert "targets.toml cannot be read: is a directory\n" in capsys.readouterr().err
+
+
+def test_what_was_confirmed_and_cannot_be_kept(
+    project: Path, hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(os.environ["TIRX_LENS_STATE"]).write_text("no folder")
+    assert main(["targets", "--confirm"]) == 2
+    assert "what you confirm cannot be kept: File exists" in capsys.readouterr().err
+    assert main(["cuda", "k.py", "--target", "pod"]) == 2
+    assert hosts.opened == []
+
+
 def answered(command: list[str], cwd: Path, reply: bytes) -> tuple[str, int]:
     """Run a command on a terminal where somebody types a reply; return what is shown."""
     master, slave = pty.openpty()
