@@ -211,6 +211,7 @@ def test_a_file_of_the_user_that_is_not_right(
     assert main(["cuda", "k.py", "--target", "gpu1"]) == 2
     assert said in capsys.readouterr().err
     assert hosts.opened == []
+    assert main(["cuda", "k.py"]) == 0, "builds on this machine go on"
 
 
 def test_a_file_of_the_user_that_cannot_be_read(
