@@ -295,7 +295,7 @@ def test_only_targets_cost_what_reads_them() -> None:
         ("targets.a = { launcher = 'ssh', host = 'a;b' }", "'a;b'", 'not "a;b".'),
         ("targets.a = { launcher = 'command', argv = [] }", "[]", "`argv` must be a list of words"),
         ("targets.a.python = '-c'", "'-c'", "`python` must be the path of a Python or a list of"),
-        ("targets.a.python = 'bin/py'", "'bin/py'", "`python` must begin with a name on PATH, an"),
+        ("targets.a.python = 'bin/py'", "'bin/py'", "`python` must begin with a name on PATH, `/"),
         ("targets.a = { launcher = 'command', argv = ['./x'] }", "['./x']", 'not "./x".'),
         ("targets.a.arch = 'sm_1'", "'sm_1'", '`arch` must be an architecture such as "sm_100a"'),
         ("targets.a.env = { A = 1 }", "{ A = 1 }", '`env` must be a table of strings, such as'),

@@ -242,7 +242,7 @@ def test_figures_in_each_format(
     assert main(["sweep", "s.toml", "--resume", "--output-format", "csv"]) == 0
     (read,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert (read["registers"], read["spill_bytes"], read["smem_bytes"]) == ("82/", "12/", "1024/")
-    assert (read["kernel"], read["arguments"]) == ("k.py:build", "N=a,\x1b[2J")
+    assert (read["kernel"], read["arguments"]) == ("k.py:build", "N=a,\\x1b[2J")
     assert main(["sweep", "s.toml", "--resume", "--output-format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["kernels"][0] == {

@@ -211,6 +211,25 @@ def test_a_file_of_the_user_that_is_not_right(
     assert main(["cuda", "k.py", "--target", "gpu1"]) == 2
     assert said in capsys.readouterr().err
     assert hosts.opened == []
+    assert main(["cuda", "k.py"]) == 0, "builds on this machine go on"
+
+
+def test_a_file_of_the_user_that_cannot_be_read(
+    project: Path, hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(os.environ["XDG_CONFIG_HOME"], "tirx-lens", "targets.toml").mkdir(parents=True)
+    assert main(["targets"]) == 2
+    assert "targets.toml cannot be read: is a directory\n" in capsys.readouterr().err
+
+
+def test_what_was_confirmed_and_cannot_be_kept(
+    project: Path, hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(os.environ["TIRX_LENS_STATE"]).write_text("no folder")
+    assert main(["targets", "--confirm"]) == 2
+    assert "what you confirm cannot be kept: File exists" in capsys.readouterr().err
+    assert main(["cuda", "k.py", "--target", "pod"]) == 2
+    assert hosts.opened == []
 
 
 def answered(command: list[str], cwd: Path, reply: bytes) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.remote.leavings import Leavings
-from tests.remote.places import ANSWER, asking, bad, link, remote, scratch, stand_in
+from tests.remote.places import ANSWER, QUICK, asking, bad, link, remote, scratch, stand_in
 
 from tirx_lens.compile.result import Stage
 
@@ -138,3 +138,23 @@ async def test_progress_tells_each_stage(tmp_path: Path) -> None:
         "importing k.py",
         "building b",
     ]
+
+
+async def test_a_long_import_is_no_silence(tmp_path: Path) -> None:
+    """The worker gives signs of life while its one thread is busy."""
+    said: list[str] = []
+    async with remote(*stand_in(tmp_path, "import time\ntime.sleep(2.5)\n")) as compiler:
+        (told,) = (await compiler.build(asking(), said.append)).diagnostics
+    assert QUICK.importing < 2.5
+    assert told.message == ANSWER
+    assert sum(text.startswith("connecting to ") for text in said) == 1
+
+
+async def test_an_import_that_hangs_with_all_of_python_is_given_up(tmp_path: Path) -> None:
+    leavings = Leavings(scratch(tmp_path))
+    stuck = "import ctypes\nctypes.PyDLL(None).sleep(60)\n"  # holds the lock that Python runs under
+    async with remote(*stand_in(tmp_path, stuck)) as compiler:
+        (told,) = (await asyncio.wait_for(compiler.build(asking()), 20)).diagnostics
+    lost = r"Nothing was heard from env -i \S.* for 1.5 s, while importing TVM"
+    assert re.fullmatch(rf"{lost}; then it was lost again: {lost}", told.message)
+    await leavings.are_none()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tests.remote.sshd import LoopbackSshd
 
 HERE = (sys.executable,)
+NOBODY = "x" * 64 + ".invalid"
+"""No host can have this name, so that no server for names is asked."""
 
 
 def by_hand(ssh_args: tuple[str, ...], host: str = HOST) -> str:
@@ -108,8 +110,8 @@ async def test_too_many_keys(own_server: type[LoopbackSshd], tmp_path: Path) -> 
 
 
 async def test_a_name_that_nobody_knows(server: LoopbackSshd) -> None:
-    reason = await refusal(server.ssh_args, "no-such-host.invalid")
-    assert reason.startswith("There is no host of the name no-such-host.invalid (")
+    reason = await refusal(server.ssh_args, NOBODY)
+    assert reason.startswith(f"There is no host of the name {NOBODY} (")
 
 
 async def test_a_port_where_nothing_listens(server: LoopbackSshd) -> None:
@@ -222,17 +224,17 @@ async def test_other_languages_change_nothing(
 ) -> None:
     for name in ("LANG", "LC_ALL", "LC_MESSAGES", "LANGUAGE"):
         monkeypatch.setenv(name, "de_DE.UTF-8")
-    reason = await refusal(server.ssh_args, "no-such-host.invalid")
-    assert reason.startswith("There is no host of the name no-such-host.invalid (")
+    reason = await refusal(server.ssh_args, NOBODY)
+    assert reason.startswith(f"There is no host of the name {NOBODY} (")
 
 
 async def test_the_failure_is_that_of_a_build_too(server: LoopbackSshd) -> None:
-    target = Target("far", LauncherKind.SSH, host="no-such-host.invalid", ssh_args=server.ssh_args)
+    target = Target("far", LauncherKind.SSH, host=NOBODY, ssh_args=server.ssh_args)
     compiler = compiler_for(target)
     try:
         result = await compiler.build(request(kernel(), Path("k.py")))
     finally:
         await compiler.close()
     (diagnostic,) = result.diagnostics
-    assert diagnostic.message.startswith("There is no host of the name no-such-host.invalid")
+    assert diagnostic.message.startswith(f"There is no host of the name {NOBODY}")
     assert "Could not resolve hostname" in diagnostic.detail

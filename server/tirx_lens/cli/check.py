@@ -36,8 +36,6 @@ from tirx_lens.workspace import SourceCache
 if TYPE_CHECKING:
     import argparse
 
-    from tirx_lens.compile.targets import Target
-
 CLEAN, FOUND, FAILED = 0, 1, 2
 STDIN = Path("-")
 """Standard input. `./-` is an equal path and another thing: compare by identity."""
@@ -167,7 +165,10 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
         tuple(arguments.exclude),
         respect_gitignore=arguments.respect_gitignore,
     )
-    targets = _targets(planned, arguments, configured) if arguments.build else {}
+    if arguments.build:
+        from tirx_lens.cli.check_build import build_checked, targets_of  # with all that builds
+
+        targets = targets_of(planned, arguments, configured)
     fixing = _fixing(arguments)
     tasks = [Task(file, fixing) for file in planned]
     if not tasks:
@@ -182,45 +183,10 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
     else:
         outcomes = [_written(outcome) for outcome in outcomes]
         if arguments.build:
-            outcomes = _built(outcomes, planned, targets, quiet=arguments.quiet)
+            outcomes = build_checked(outcomes, planned, targets, quiet=arguments.quiet)
         show_failures(outcomes)
         show(outcomes, output, sys.stdout)
     return _exit_code(outcomes, arguments)
-
-
-def _targets(
-    planned: list[Planned | Unreadable], arguments: argparse.Namespace, configured: Configured
-) -> dict[Path, Target]:
-    """Return where each file is to be built, before anything is done. Raises `MisuseError`."""
-    from tirx_lens.cli.placing import Places
-    from tirx_lens.compile.targets import LOCAL_NAME
-
-    places = Places(configured, arguments.interpreter)
-    name = LOCAL_NAME if arguments.target is None else arguments.target
-    return {file.path: places.target(file.path, name) for file in planned}
-
-
-def _built(
-    outcomes: list[Outcome],
-    planned: list[Planned | Unreadable],
-    targets: dict[Path, Target],
-    *,
-    quiet: bool,
-) -> list[Outcome]:
-    """Build what was checked, and say what could not be."""
-    from tirx_lens.cli.check_build import build_outcomes, order_builds
-    from tirx_lens.cli.planning import passed_over
-
-    options = {file.path: file.options for file in planned if isinstance(file, Planned)}
-    ordered = order_builds(outcomes, options, targets)
-    done = build_outcomes(outcomes, options, ordered, quiet=quiet)
-    if done.was_interrupted:
-        raise KeyboardInterrupt
-    if not quiet:
-        streams.say(f"{done.good} of {len(ordered.jobs)} builds went well")
-        if ordered.lacking:
-            streams.say(passed_over(ordered.lacking))
-    return done.outcomes
 
 
 def _check_input(arguments: argparse.Namespace, configured: Configured) -> int:

@@ -9,47 +9,45 @@ from typing import TYPE_CHECKING
 from tirx_lens.build_environment import CODE as TX507
 from tirx_lens.build_environment import generation_finding
 from tirx_lens.build_findings import admitted, findings_of, said_findings
+from tirx_lens.cli import streams
 from tirx_lens.cli.building import build_jobs
 from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
-from tirx_lens.cli.planning import Lacking
+from tirx_lens.cli.configured import Planned
+from tirx_lens.cli.placing import Places
+from tirx_lens.cli.planning import Lacking, passed_over
 from tirx_lens.compile.many import Job
 from tirx_lens.compile.result import Severity, Stage
+from tirx_lens.compile.targets import LOCAL_NAME
 from tirx_lens.cuda.view import view_of
 from tirx_lens.rules.engine import settle
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tirx_lens.checking import Outcome
+    from tirx_lens.cli.configured import Configured
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.many import Done
     from tirx_lens.compile.result import BuildDiagnostic
     from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.options import FileOptions
+    from tirx_lens.files import Unreadable
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class _Ordered:
     """The builds of checked files, before any is done.
 
     `of` has for each job the place of its file among the outcomes, and its builder; `lacking` the
     builders that are not built.
     """
 
-    jobs: tuple[Job, ...] = ()
-    of: tuple[tuple[int, Builder], ...] = ()
-    lacking: tuple[Lacking, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltOutcomes:
-    """The outcomes with what their builds say, and how many builds went well."""
-
-    outcomes: list[Outcome]
-    good: int
-    was_interrupted: bool
+    jobs: tuple[Job, ...]
+    of: tuple[tuple[int, Builder], ...]
+    lacking: tuple[Lacking, ...]
 
 
 @dataclass(slots=True)
@@ -60,11 +58,49 @@ class _Said:
     failures: list[str] = field(default_factory=list)
 
 
-def order_builds(
+def targets_of(
+    files: Iterable[Planned | Unreadable], arguments: argparse.Namespace, configured: Configured
+) -> dict[Path, Target]:
+    """Return where each file is to be built. Raises `MisuseError`; so it is asked first of all."""
+    places = Places(configured, arguments.interpreter)
+    name = LOCAL_NAME if arguments.target is None else arguments.target
+    return {file.path: places.target(file.path, name) for file in files}
+
+
+def build_checked(
+    outcomes: Sequence[Outcome],
+    files: Iterable[Planned | Unreadable],
+    targets: Mapping[Path, Target],
+    *,
+    quiet: bool,
+) -> list[Outcome]:
+    """Build what was checked, and put what is said among the findings of each file.
+
+    How many builds went well, and what was passed over, is said on standard error. Raises
+    KeyboardInterrupt once what was started has ended.
+    """
+    options = {file.path: file.options for file in files if isinstance(file, Planned)}
+    ordered = _order(outcomes, options, targets)
+    built = build_jobs(ordered.jobs, quiet=quiet)
+    if built.was_interrupted:
+        raise KeyboardInterrupt
+    if not quiet:
+        good = sum(done is not None and not done.result.failed for done in built.done)
+        streams.say(f"{good} of {len(ordered.jobs)} builds went well")
+        if ordered.lacking:
+            streams.say(passed_over(ordered.lacking))
+    said = _said(outcomes, options, ordered, built.done)
+    return [
+        _with(outcome, said[index], options[outcome.path]) if index in said else outcome
+        for index, outcome in enumerate(outcomes)
+    ]
+
+
+def _order(
     outcomes: Sequence[Outcome],
     options: Mapping[Path, FileOptions],
     targets: Mapping[Path, Target],
-) -> Ordered:
+) -> _Ordered:
     """Return the builds of all builders whose arguments are known."""
     jobs, of, lacking = [], [], []
     wish, requests = Wish(), Requests((Path.cwd(),))
@@ -79,21 +115,19 @@ def order_builds(
             request = requests.make(path, text, Call(builder), targets[path], wish)
             jobs.append(Job(targets[path], request))
             of.append((index, builder))
-    return Ordered(tuple(jobs), tuple(of), tuple(lacking))
+    return _Ordered(tuple(jobs), tuple(of), tuple(lacking))
 
 
-def build_outcomes(
+def _said(
     outcomes: Sequence[Outcome],
     options: Mapping[Path, FileOptions],
-    ordered: Ordered,
-    *,
-    quiet: bool,
-) -> BuiltOutcomes:
-    """Build, and put what is said among the findings of each file."""
-    built = build_jobs(ordered.jobs, quiet=quiet)
+    ordered: _Ordered,
+    results: Sequence[Done | None],
+) -> dict[int, _Said]:
+    """Return what the builds of each file say, by the file's place among the outcomes."""
     said: dict[int, _Said] = {}
     unusable: set[Target] = set()
-    for job, (index, builder), done in zip(ordered.jobs, ordered.of, built.done, strict=True):
+    for job, (index, builder), done in zip(ordered.jobs, ordered.of, results, strict=True):
         outcome = outcomes[index]
         if done is None or outcome.checked is None:
             continue
@@ -111,14 +145,7 @@ def build_outcomes(
             given = options[outcome.path].given.tvm_version
             another = generation_finding(done.tvm_version, given, source)
             here.findings += [another] if another is not None else []
-    return BuiltOutcomes(
-        [
-            _with(outcome, said[index], options[outcome.path]) if index in said else outcome
-            for index, outcome in enumerate(outcomes)
-        ],
-        sum(done is not None and not done.result.failed for done in built.done),
-        built.was_interrupted,
-    )
+    return said
 
 
 def _of_stage(done: Done, stage: Stage) -> Iterator[BuildDiagnostic]:

@@ -82,15 +82,10 @@ class Places:
         file = self._configured.file_for(path / "_" if path.is_dir() else path)
         project = file.path.parent if file is not None else None
         if project not in self._known:
-            local = Target(
-                LOCAL_NAME,
-                python=(sys.executable if self._interpreter is None else self._interpreter,),
-                arch=DEFAULT_ARCH,
-                concurrency=min(available_cores(), _MOST_LOCAL),
-            )
             of_project = file.configuration.targets if file is not None else ()
             both = joined(self._own, of_project)
-            self._known[project] = Known(project, replace(both, targets=(local, *both.targets)))
+            all_of_them = replace(both, targets=(self._local, *both.targets))
+            self._known[project] = Known(project, all_of_them)
         return self._known[project]
 
     def target(self, path: Path, name: str) -> Target:
@@ -98,11 +93,13 @@ class Places:
 
         One that the project brings is shown in full and asked about on a terminal.
         """
+        if name == LOCAL_NAME:  # whatever is wrong with others
+            return self._local
         known = self.known(path)
         if (usable := self._usable.get((known.project, name))) is not None:
             return usable
         target = known.named(name)
-        if self._interpreter is not None and name != LOCAL_NAME:
+        if self._interpreter is not None:
             said = f"--interpreter is for the target local; {name} has its own `python`"
             raise MisuseError(f"tirx-lens: {said}")
         if not self.may_use(known, target):
@@ -112,19 +109,28 @@ class Places:
 
     def may_use(self, known: Known, target: Target) -> bool:
         """Tell whether a target needs no word of the user's, or has it."""
-        if target.origin is not Origin.PROJECT or known.project is None:
+        if target.origin is not Origin.PROJECT:
             return True
+        assert known.project is not None, "a project brings it"
         return self._confirmations.holds(known.project, known.targets.fingerprint)
 
     def confirm(self, known: Known) -> None:
         """Remember that the user wants the targets of a project. Raises `MisuseError`."""
-        if known.project is None:
-            return
+        assert known.project is not None, "a project brings them"
         try:
             self._confirmations.confirm(known.project, known.targets.fingerprint)
         except OSError as error:
             said = f"what you confirm cannot be kept: {error.strerror or error}"
             raise MisuseError(f"tirx-lens: {said}") from error
+
+    @cached_property
+    def _local(self) -> Target:
+        return Target(
+            LOCAL_NAME,
+            python=(sys.executable if self._interpreter is None else self._interpreter,),
+            arch=DEFAULT_ARCH,
+            concurrency=min(available_cores(), _MOST_LOCAL),
+        )
 
     @cached_property
     def _own(self) -> tuple[Target, ...]:
@@ -138,8 +144,7 @@ class Places:
             raise MisuseError(f"tirx-lens: {error}") from error
 
     def _ask(self, known: Known) -> None:
-        if known.project is None:
-            return
+        assert known.project is not None, "a project brings them"
         folder = shown_path(Path(os.path.relpath(known.project)))
         if not can_ask():
             raise MisuseError(

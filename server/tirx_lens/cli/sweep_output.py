@@ -51,9 +51,10 @@ def as_csv(rows: Iterable[Row]) -> str:
     for row in rows:
         writer.writerow(
             (
-                *(row.kernel, row.config or "", _spelled(row), row.target, row.arch),
-                *(row.state.value, f"{row.seconds:.3f}", row.tvm_version or ""),
-                *(*_figures(row.kernels), row.message),
+                *map(shown_text, (row.kernel, row.config or "", _spelled(row))),
+                *map(shown_text, (row.target, row.arch, row.state.value)),
+                *(f"{row.seconds:.3f}", shown_text(row.tvm_version or "")),
+                *(*_figures(row.kernels), shown_text(row.message)),
             )
         )
     return text.getvalue()

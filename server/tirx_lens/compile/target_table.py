@@ -110,10 +110,8 @@ class _Reader:
         key = {LauncherKind.LOCAL: "python", LauncherKind.COMMAND: "argv"}.get(kind, "")
         program = next(iter(values.get(key, ())), "")
         if "/" in program and not program.startswith(("/", "~/")):
-            said = (
-                f"`{key}` must begin with a name on PATH, an absolute path or one from `~/`, not "
-            )
-            self.problems.append(TargetProblem((key,), f"{said}{_shown(program)}."))
+            said = f"`{key}` must begin with a name on PATH, `/` or `~/`, not {_shown(program)}."
+            self.problems.append(TargetProblem((key,), said))
 
     def check_ssh_args(self, values: Mapping[str, Any], origin: Origin) -> None:
         """Refuse arguments of ssh that would skip a check or give no session."""
