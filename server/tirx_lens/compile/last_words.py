@@ -23,10 +23,7 @@ class LastWords:
         return text_of(bytes(self._kept))
 
     async def complete(self) -> str:
-        """Return the text once a process that has ended has no more to say.
-
-        A program that it left running may hold the stream open: it is not waited for.
-        """
+        """Return the text once a process that has ended has no more to say."""
         await asyncio.wait([self._task], timeout=_LIMIT_S)
         return self.text
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tirx_lens.compile.archive import worker_archive
 from tirx_lens.compile.arrival import await_marker
-from tirx_lens.compile.ended import exit_code, let_go
 from tirx_lens.compile.exchange import (
     Exchange,
     RequestFailedError,
@@ -170,7 +169,7 @@ class WorkerSession:
         self._exchange.give_up(WorkerClosedError("The worker was closed"))
         self._stdin.close()
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(exit_code(self._process), CLOSE_LIMIT)
+            await asyncio.wait_for(self._process.wait(), CLOSE_LIMIT)
         await self._abandon()
 
     def kill(self) -> None:
@@ -246,9 +245,6 @@ class WorkerSession:
             self._exchange.notify("alive")
             quiet = 0.0 if self._exchange.heard else quiet + terms.interval
             limit = terms.importing if self._busy else terms.silence
-            if quiet and self._process.returncode is not None:
-                await self._end()  # something that it left running holds its pipe
-                return
             if quiet >= limit:
                 said = f"Nothing was heard from {self._launcher.name} for {limit:g} s"
                 self._exchange.give_up(WorkerLostError(said, self._errors.text))
@@ -265,11 +261,7 @@ class WorkerSession:
             self._exchange.give_up(WorkerLostError(f"The worker broke the protocol: {error}"))
             self.kill()
             return
-        await self._end()
-
-    async def _end(self) -> None:
-        """Say that the process has ended, as soon as it has."""
-        code, errors = await exit_code(self._process), await self._errors.complete()
+        code, errors = await self._process.wait(), await self._errors.complete()
         what = f"The link to {self._launcher.name}" if self._link.remote else "The worker"
         why = self._launcher.why_lost(code, errors)
         said = f"{what} ended with {ending(code)}" + (f" ({why})" if why else "")
@@ -290,9 +282,8 @@ class WorkerSession:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await exit_code(self._process)
+        await self._process.wait()
         await self._errors.stop()
-        let_go(self._process)
 
 
 def _decoded(kind: type[T], answer: object) -> T:
