@@ -1,0 +1,81 @@
+"""A chain of modifiers against the forms of its instruction, as TVM's table-driven `T.ptx` does it.
+
+Each modifier goes into the first open slot of a form that lists it, in whatever order they come;
+forms that have no such slot are out. TVM, `backend/cuda/ptx/engine.py`, `_InstrChain`.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tirx_lens.api.surface import Form, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A form and which of its slots have a modifier by now, in their order."""
+
+    form: Form
+    tokens: tuple[str | None, ...]
+
+    @property
+    def open_slots(self) -> tuple[Slot, ...]:
+        """The slots without a modifier."""
+        pairs = zip(self.form.slots, self.tokens, strict=True)
+        return tuple(slot for slot, token in pairs if token is None)
+
+    @property
+    def required(self) -> tuple[Slot, ...]:
+        """The open slots that must be filled before a call."""
+        return tuple(slot for slot in self.open_slots if not slot.is_optional)
+
+    def with_token(self, token: str) -> Filled | None:
+        """Return the form with one more modifier; None where it has no slot for it."""
+        for index, slot in enumerate(self.form.slots):
+            if self.tokens[index] is None and token in slot.choices:
+                return Filled(self.form, (*self.tokens[:index], token, *self.tokens[index + 1 :]))
+        return None
+
+
+def begin(forms: Iterable[Form]) -> tuple[Filled, ...]:
+    """Return the forms of an instruction before its first modifier."""
+    return tuple(Filled(form, (None,) * len(form.slots)) for form in forms)
+
+
+def narrowed(candidates: Sequence[Filled], token: str) -> tuple[Filled, ...]:
+    """Return the forms that can take one more modifier, with it."""
+    taken = (candidate.with_token(token) for candidate in candidates)
+    return tuple(one for one in taken if one is not None)
+
+
+def next_tokens(candidates: Iterable[Filled]) -> tuple[str, ...]:
+    """Return what may stand at the next dot, required modifiers before optional ones."""
+    required: dict[str, None] = {}
+    optional: dict[str, None] = {}
+    for candidate in candidates:
+        for slot in candidate.open_slots:
+            (optional if slot.is_optional else required).update(dict.fromkeys(slot.choices))
+    return tuple(dict.fromkeys((*required, *optional)))
+
+
+def attribute(token: str) -> str:
+    """Spell a modifier as an attribute of Python: `shared::cta` is `shared__cta`."""
+    name = token.replace("::", "__").replace(":", "__colon__")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def token_of(name: str) -> str:
+    """Return the modifier that an attribute spells."""
+    parts = name.split("__colon__")
+    token = ":".join(part.replace("__", "::") for part in parts)
+    return token[:-1] if token.endswith("_") else token
+
+
+def has_attribute_form(token: str) -> bool:
+    """Tell whether a modifier can be spelled as an attribute: `cta_group::1` can, `4x` cannot."""
+    return attribute(token).isidentifier()

@@ -1,0 +1,77 @@
+"""Which release of TVM a kernel is held against, and what that has against its calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirx_lens.api.judge import Judgement, judge
+from tirx_lens.api.surface import surface_of
+from tirx_lens.model.given import TvmVersion
+
+if TYPE_CHECKING:
+    from tirx_lens.model.kernel import Kernel, WrittenCall
+    from tirx_lens.rules.rule import KernelView
+
+NEWEST_FIRST = tuple(reversed(TvmVersion))
+_LENIENT = frozenset({TvmVersion.V0_25})
+_MANY = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A call, and what the kernel's release has against it.
+
+    `release_with` is the newest release that would take the call as it is; None where none does.
+    """
+
+    call: WrittenCall
+    judgement: Judgement
+    release_with: TvmVersion | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The release of a kernel, and its troubles. `is_said` tells that the user names the release.
+
+    Where nobody does, it is the one that takes the most of the kernel's calls.
+    """
+
+    version: TvmVersion
+    is_said: bool
+    troubles: tuple[Against, ...] = ()
+
+
+def held(view: KernelView) -> Held:
+    """Hold a kernel against its release."""
+    said = view.tvm_version
+    if said is not None:
+        return _held(view.kernel, said, is_said=True)
+    return min((_held(view.kernel, version, is_said=False) for version in NEWEST_FIRST), key=_cost)
+
+
+def _cost(found: Held) -> tuple[int, int]:
+    """Order releases by what they lack, then by what else they have against a kernel.
+
+    The wrappers of 0.25 take any arguments: that it has nothing against them tells nothing.
+    """
+    lacking = sum(against.judgement.is_about_names for against in found.troubles)
+    others = len(found.troubles) - lacking
+    return lacking, others if found.version not in _LENIENT else _MANY
+
+
+def _held(kernel: Kernel, version: TvmVersion, *, is_said: bool) -> Held:
+    surface = surface_of(version)
+    troubles = tuple(
+        Against(call, judgement, _release_with(call, judgement))
+        for call in kernel.calls
+        if (judgement := judge(surface, call)) is not None
+    )
+    return Held(version, is_said, troubles)
+
+
+def _release_with(call: WrittenCall, judgement: Judgement) -> TvmVersion | None:
+    lenient = frozenset() if judgement.is_about_names else _LENIENT
+    return next(
+        (v for v in NEWEST_FIRST if v not in lenient and judge(surface_of(v), call) is None), None
+    )
