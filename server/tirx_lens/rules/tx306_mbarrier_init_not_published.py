@@ -289,7 +289,8 @@ class MbarrierInitNotPublished(Rule):
             _late("started", "", "  # <-").replace("T.ptx.fence.proxy.async_()", "pass"),
             severity=Severity.WARNING,
             replacement=_late("started", "", "").replace(
-                "T.ptx.fence.proxy.async_()", "T.ptx.fence.mbarrier_init.release.cluster()\n    pass"
+                "T.ptx.fence.proxy.async_()",
+                "T.ptx.fence.mbarrier_init.release.cluster()\n    pass",
             ),
         ),
     )

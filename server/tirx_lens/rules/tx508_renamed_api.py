@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.api.judge import judge
+from tirx_lens.api.surface import surface_of
 from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.given import TvmVersion
+from tirx_lens.rules.changes.bound_address import bound_first, read_at_declaration
 from tirx_lens.rules.changes.migration import migrated
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.releases import held
@@ -14,7 +17,7 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.rules.facts.releases import Against
+    from tirx_lens.rules.facts.releases import Against, Held
 
 
 class RenamedApi(Rule):
@@ -93,6 +96,21 @@ class RenamedApi(Rule):
                     A[0] = T.float16(0)
             """),
         ),
+        Invalid(
+            in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                T.ptx.fence.mbarrier_init.release.cluster()
+                left = T.decl_buffer((128,), "float32", scope="tmem", allocated_addr=addr[0])  # <-
+                more = T.decl_buffer((128,), "float32", scope="tmem", allocated_addr=addr[0])  # <-
+            """),
+            replacement=in_kernel("""
+                addr = T.alloc_shared([1], "uint32")
+                T.ptx.fence.mbarrier_init.release.cluster()
+                tmem_base: T.let[T.uint32] = addr[0]
+                left = T.decl_buffer((128,), "float32", scope="tmem", allocated_addr=tmem_base)
+                more = T.decl_buffer((128,), "float32", scope="tmem", allocated_addr=tmem_base)
+            """),
+        ),
     )
 
     def check(self, view: KernelView) -> Iterator[Finding]:
@@ -110,6 +128,31 @@ class RenamedApi(Rule):
                 fix = Fix(f"Spell it as TVM {found.version.value} does", safety, edits)
             message = _message(view, against, found.version, fix)
             yield self.finding(Severity.ERROR, message, call.callee, fix=fix)
+        if found.version is TvmVersion.V0_27 and (found.is_said or _is_for_no_older(view)):
+            yield from self._unbound_addresses(view, found)
+
+    def _unbound_addresses(self, view: KernelView, found: Held) -> Iterator[Finding]:
+        """Report addresses in TMEM that are read at a declaration, which 0.26 takes."""
+        places = read_at_declaration(view)
+        for _, span in places:
+            address = view.source.slice(span)
+            edits = bound_first(view, places, address)
+            fix = None
+            if edits is not None:
+                safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE
+                fix = Fix("Bind the address first", safety, edits)
+            message = (
+                f"`allocated_addr={address}` reads an element where the buffer is declared, which "
+                "TVM 0.26 takes and 0.27 refuses (`variables are used, but are not passed in`): "
+                f"bind it first, `base: T.let[T.uint32] = {address}`."
+            )
+            yield self.finding(Severity.ERROR, message, span, fix=fix)
+
+
+def _is_for_no_older(view: KernelView) -> bool:
+    """Tell whether some call of a kernel is one that 0.26 refuses."""
+    surface = surface_of(TvmVersion.V0_26)
+    return any(judge(surface, call) is not None for call in view.kernel.calls)
 
 
 def _message(view: KernelView, against: Against, version: TvmVersion, fix: Fix | None) -> str:

@@ -325,4 +325,7 @@ ROWS: Mapping[str, Row] = {
     "prefetch_tensormap": Row(_prefetch, (Operand("tensormap_addr"),)),
 }
 
+DRIFTED = frozenset(f"{_PTX}{name}" for name in ("barrier.cluster.arrive", "barrier.cluster.wait"))
+"""Calls that both releases take as they are, for another instruction: aligned, and not."""
+
 METHODS: Mapping[str, str] = {"SMEMPool.alloc_mma": "alloc_tcgen05_mma_AB"}

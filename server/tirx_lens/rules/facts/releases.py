@@ -43,11 +43,15 @@ class Held:
 
 
 def held(view: KernelView) -> Held:
-    """Hold a kernel against its release."""
-    said = view.tvm_version
+    """Hold the kernel of a view against its release."""
+    return hold(view.kernel, view.tvm_version)
+
+
+def hold(kernel: Kernel, said: TvmVersion | None) -> Held:
+    """Hold a kernel against the release that is said, else against the one that fits it best."""
     if said is not None:
-        return _held(view.kernel, said, is_said=True)
-    return min((_held(view.kernel, version, is_said=False) for version in NEWEST_FIRST), key=_cost)
+        return _held(kernel, said, is_said=True)
+    return min((_held(kernel, version, is_said=False) for version in NEWEST_FIRST), key=_cost)
 
 
 def _cost(found: Held) -> tuple[int, int]:
