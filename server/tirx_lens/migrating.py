@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.analysis import Selection, analyse
 from tirx_lens.fixes import apply_edits, apply_safe_fixes
 from tirx_lens.model.given import Given, TvmVersion
+from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.rules.changes.migration import DRIFTED, migrated
 from tirx_lens.rules.facts.releases import hold
 from tirx_lens.syntax.read import read_kernels
@@ -64,6 +65,8 @@ def _drifted(
         if not hold(kernel, given.tvm_version).version.is_before(TARGET):
             continue
         for call in kernel.calls:
+            if is_elsewhere(call.callee):
+                continue
             if call.name in DRIFTED and (edits := migrated(source, call)):
                 found[call.callee.start] = edits
     return tuple(found.values())

@@ -214,7 +214,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCall:
-    """A call of something of TVM's, as the text itself spells it, whatever its version knows of it.
+    """A call of something of TVM's, as a text spells it, whatever its version knows of it.
 
     `name` is the path that imports and attributes make: `tvm.script.tirx.ptx.tcgen05.wait.ld`,
     `tvm.script.tirx.ptx.[fence.proxy.async]` for the form with a string, and for a method that of
@@ -245,7 +245,7 @@ class Kernel:
     the function around it can ever get at the kernel. `unbound` are the places where a name is read
     that nothing known binds in a scope around it. `arguments` are the whole numbers that the
     builder was read with, by parameter; `mentions` are the places that name its objects, in no
-    order; `calls` are those of TVM's functions that its text spells out.
+    order; `calls` are those of TVM's functions, as the texts spell them.
     """
 
     name: str

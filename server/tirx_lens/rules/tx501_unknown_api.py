@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.api.forms import attribute, has_attribute_form
 from tirx_lens.api.judge import TIRX, Judgement, Trouble
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
+from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.rules.changes.keywords import keyword_span
 from tirx_lens.rules.changes.names import names_in
 from tirx_lens.rules.examples import in_kernel
@@ -207,7 +208,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _fix(against: Against, span: Span) -> Fix | None:
     near = _nearest(against.judgement)
-    if near is None:
+    if near is None or is_elsewhere(span):
         return None
     names = against.judgement.owner == "T.ptx" or against.judgement.trouble is Trouble.MODIFIER
     if names and not against.call.has_string_form:

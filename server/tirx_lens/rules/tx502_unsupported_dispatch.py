@@ -111,7 +111,7 @@ class UnsupportedDispatch(Rule):
         found = view.once(held)
         surface = surface_of(found.version)
         for operation in statements(view.kernel.body):
-            if not isinstance(operation, Operation) or is_elsewhere(operation.span):
+            if not isinstance(operation, Operation):
                 continue
             name, way = operation.name.rpartition(".")[2], _way(operation)
             ways = surface.dispatches.get(name)
@@ -143,7 +143,7 @@ def _fix(name: str, way: str, ways: tuple[str, ...], span: Span) -> Fix | None:
     renamed = _RENAMED.get((name, way))
     near = get_close_matches(way, ways, n=1)
     new = renamed if renamed in ways else near[0] if near else None
-    if new is None:
+    if new is None or is_elsewhere(span):
         return None
     safety = Applicability.SAFE if new == renamed else Applicability.UNSAFE
     return Fix(f'Write "{new}"', safety, (Edit(span, f'"{new}"'),))

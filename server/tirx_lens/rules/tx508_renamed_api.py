@@ -8,6 +8,7 @@ from tirx_lens.api.judge import judge
 from tirx_lens.api.surface import surface_of
 from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.given import TvmVersion
+from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.rules.changes.bound_address import bound_first, read_at_declaration
 from tirx_lens.rules.changes.migration import migrated
 from tirx_lens.rules.examples import in_kernel
@@ -121,7 +122,9 @@ class RenamedApi(Rule):
             if older is None or not older.is_before(found.version):
                 continue
             call = against.call
-            edits = migrated(view.source, call) if found.version is TvmVersion.V0_27 else None
+            edits = None
+            if found.version is TvmVersion.V0_27 and not is_elsewhere(call.callee):
+                edits = migrated(view.source, call)
             fix = None
             if edits is not None:
                 safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE
@@ -136,7 +139,7 @@ class RenamedApi(Rule):
         places = read_at_declaration(view)
         for _, span in places:
             address = view.source.slice(span)
-            edits = bound_first(view, places, address)
+            edits = None if is_elsewhere(span) else bound_first(view, places, address)
             fix = None
             if edits is not None:
                 safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE

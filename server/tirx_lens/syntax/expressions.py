@@ -276,7 +276,7 @@ class ExpressionReader:
         return self._effects.call(span, callee, arguments)
 
     def _note_call(self, node: Node, callee: Expr, arguments: Arguments) -> None:
-        """Note how the text itself calls something of TVM's, once for each place."""
+        """Note how something of TVM's is called, once for each place."""
         match callee:
             case Path(written=name) if name:
                 pass
@@ -285,7 +285,7 @@ class ExpressionReader:
             case _:
                 return
         function = field_of(node, "function")
-        if function is None or self.scope.text is not None:
+        if function is None:
             return
         place = self.span(function)
         if place.start not in self.calls:

@@ -173,8 +173,7 @@ def _renamed_method(source: SourceText, call: WrittenCall) -> tuple[Edit, ...] |
     new = METHODS.get(call.name[len(LANG) :])
     if new is None:
         return None
-    text = source.data[call.callee.start : call.callee.end]
-    start = call.callee.start + text.rfind(b".") + 1
+    start = call.callee.start + source.slice(call.callee).encode().rfind(b".") + 1
     return (Edit(Span(start, call.callee.end), new),)
 
 

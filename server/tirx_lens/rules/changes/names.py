@@ -17,7 +17,7 @@ _MODIFIER = re.compile(rb"[^.\"']+")
 
 def names_in(source: SourceText, callee: Span) -> tuple[Span, ...]:
     """Return the places of the names of a chain, those in a string of PTX each by itself."""
-    text = source.data[callee.start : callee.end]
+    text = source.slice(callee).encode()
     string = _STRING.search(text)
     head = text if string is None else text[: string.start()]
     found = [Span(*match.span()) for match in _NAME.finditer(head)]
