@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tirx_lens.api.surface import Form, Slot
+    from tirx_lens.api.surface import Form, Slot, Surface
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,26 @@ def next_tokens(candidates: Iterable[Filled]) -> tuple[str, ...]:
         for slot in candidate.open_slots:
             (optional if slot.is_optional else required).update(dict.fromkeys(slot.choices))
     return tuple(dict.fromkeys((*required, *optional)))
+
+
+_MOST_KNOWN = 10_000
+
+
+def candidates(surface: Surface, tokens: tuple[str, ...]) -> tuple[Filled, ...]:
+    """Return the forms that a chain leaves, its instruction first; none where one does not fit.
+
+    Each beginning of a chain is narrowed once: a text has the same few again and again.
+    """
+    known = surface.narrowed.get(tokens)
+    if known is None:
+        if len(tokens) == 1:
+            known = begin((surface.families or {}).get(tokens[0], ()))
+        else:
+            known = narrowed(candidates(surface, tokens[:-1]), tokens[-1])
+        if len(surface.narrowed) >= _MOST_KNOWN:
+            surface.narrowed.clear()
+        surface.narrowed[tokens] = known
+    return known
 
 
 def attribute(token: str) -> str:

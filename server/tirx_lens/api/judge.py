@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tirx_lens.api.forms import begin, has_attribute_form, narrowed, next_tokens, token_of
+from tirx_lens.api.forms import candidates, next_tokens, token_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from tirx_lens.api.forms import Filled
     from tirx_lens.api.signatures import Signature
-    from tirx_lens.api.surface import Form, Surface
+    from tirx_lens.api.surface import Surface
     from tirx_lens.model.kernel import WrittenCall
 
 TIRX = "tvm.script.tirx."
@@ -76,7 +75,7 @@ def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
         return _function(surface, call, names, "T")
     first = f"T.{names[0]}"
     if first not in surface.functions:
-        return Judgement(Trouble.NAME, names[0], "T", _members(surface.functions, "T"))
+        return Judgement(Trouble.NAME, names[0], "T", surface.below("T"))
     return _arguments(surface.functions[first] if len(names) == 1 else None, call, first)
 
 
@@ -89,7 +88,7 @@ def _tile(surface: Surface, call: WrittenCall, names: Sequence[str]) -> Judgemen
     else:
         return None
     if f"Tx.{word}" not in surface.functions:
-        known = _members(surface.functions, "Tx")
+        known = surface.below("Tx")
         return Judgement(Trouble.NAME, word, owner, known, index=len(names) - 1)
     return _arguments(surface.functions[f"Tx.{word}"], call, f"{owner}.{word}")
 
@@ -102,7 +101,7 @@ def _function(
     for index, name in enumerate(names):
         longer = f"{path}.{name}"
         if longer not in surface.functions:
-            return Judgement(Trouble.NAME, name, path, _members(surface.functions, path), index)
+            return Judgement(Trouble.NAME, name, path, surface.below(path), index)
         path = longer
     return _arguments(surface.functions[path], call, path)
 
@@ -118,36 +117,33 @@ def _ptx(
     tokens += chain.split(".") if chain else []
     if not tokens or tokens[0] in _PTX_OWN:
         return None
-    family, *modifiers = tokens
-    if family not in surface.families:
-        return Judgement(Trouble.NAME, family, "T.ptx", tuple(surface.families), index=1)
-    return _form(surface.families[family], family, modifiers, call)
+    if tokens[0] not in surface.families:
+        return Judgement(Trouble.NAME, tokens[0], "T.ptx", tuple(surface.families), index=1)
+    return _form(surface, tuple(tokens), call)
 
 
-def _form(
-    forms: tuple[Form, ...], family: str, modifiers: Sequence[str], call: WrittenCall
-) -> Judgement | None:
-    candidates: tuple[Filled, ...] = begin(forms)
-    owner = family
-    for index, token in enumerate(modifiers, 2):
-        left = narrowed(candidates, token)
-        if not left:
-            return Judgement(Trouble.MODIFIER, token, owner, next_tokens(candidates), index)
-        candidates, owner = left, f"{owner}.{token}"
-    complete = [candidate for candidate in candidates if not candidate.required]
+def _form(surface: Surface, tokens: tuple[str, ...], call: WrittenCall) -> Judgement | None:
+    owner = ".".join(tokens)
+    left = candidates(surface, tokens)
+    if not left:
+        index = next(i for i in range(2, len(tokens) + 1) if not candidates(surface, tokens[:i]))
+        known = next_tokens(candidates(surface, tokens[: index - 1]))
+        before, token = ".".join(tokens[: index - 1]), tokens[index - 1]
+        return Judgement(Trouble.MODIFIER, token, before, known, index)
+    complete = [candidate for candidate in left if not candidate.required]
     if not complete:
-        fewest = min(len(candidate.required) for candidate in candidates)
-        near = [one for one in candidates if len(one.required) == fewest]
+        fewest = min(len(candidate.required) for candidate in left)
+        near = [one for one in left if len(one.required) == fewest]
         wanted = dict.fromkeys(token for one in near for token in one.required[0].choices)
-        return Judgement(Trouble.MISSING_MODIFIER, "", owner, tuple(wanted), len(modifiers) + 1)
+        return Judgement(Trouble.MISSING_MODIFIER, "", owner, tuple(wanted), len(tokens))
     for keyword in call.keywords:
         if keyword not in _PTX_KEYWORDS:
             return Judgement(Trouble.KEYWORD, keyword, owner, _PTX_KEYWORDS)
     counts = {candidate.form.operand_count for candidate in complete}
     if not call.complete or None in counts or call.positional in counts:
         return None
-    known = [count for count in counts if count is not None]
-    trouble = Trouble.TOO_FEW if call.positional < min(known) else Trouble.TOO_MANY
+    taken = [count for count in counts if count is not None]
+    trouble = Trouble.TOO_FEW if call.positional < min(taken) else Trouble.TOO_MANY
     operands = {
         ", ".join(operand.name for operand in candidate.form.operands) for candidate in complete
     }
@@ -179,15 +175,3 @@ def _arguments(signature: Signature | None, call: WrittenCall, owner: str) -> Ju
     if call.complete and (missing := signature.missing(call.positional, call.keywords)):
         return Judgement(Trouble.TOO_FEW, ", ".join(missing), owner, (signature.text,))
     return None
-
-
-def _members(names: Collection[str], path: str) -> tuple[str, ...]:
-    """Return the names below a path."""
-    start = f"{path}."
-    below = (name[len(start) :].split(".")[0] for name in names if name.startswith(start))
-    return tuple(dict.fromkeys(below))
-
-
-def string_only(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return the modifiers that have no form as an attribute: they need `T.ptx["..."]`."""
-    return tuple(token for token in tokens if not has_attribute_form(token))

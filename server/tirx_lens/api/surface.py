@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from tirx_lens.api.signatures import Signature
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tirx_lens.api.forms import Filled
     from tirx_lens.model.given import TvmVersion
 
 
@@ -69,6 +70,19 @@ class Surface:
     classes: Mapping[str, LangClass]
     scopes: frozenset[str]
     dispatches: Mapping[str, tuple[str, ...]]
+    narrowed: dict[tuple[str, ...], tuple[Filled, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """What `forms.candidates` has worked out."""
+    _below: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def below(self, path: str) -> tuple[str, ...]:
+        """Return the names that may follow a path: what `T.cuda` has."""
+        if path not in self._below:
+            start = f"{path}."
+            names = (one[len(start) :] for one in self.functions if one.startswith(start))
+            self._below[path] = tuple(dict.fromkeys(name.partition(".")[0] for name in names))
+        return self._below[path]
 
 
 @cache

@@ -51,7 +51,12 @@ def hold(kernel: Kernel, said: TvmVersion | None) -> Held:
     """Hold a kernel against the release that is said, else against the one that fits it best."""
     if said is not None:
         return _held(kernel, said, is_said=True)
-    return min((_held(kernel, version, is_said=False) for version in NEWEST_FIRST), key=_cost)
+    tried: list[Held] = []
+    for version in NEWEST_FIRST:
+        tried.append(_held(kernel, version, is_said=False))
+        if not tried[-1].troubles:
+            break
+    return min(tried, key=_cost)
 
 
 def _cost(found: Held) -> tuple[int, int]:
