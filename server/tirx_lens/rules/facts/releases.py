@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel, WrittenCall
     from tirx_lens.rules.rule import KernelView
 
+    _Judged = tuple[WrittenCall, Judgement]
+
 NEWEST_FIRST = tuple(reversed(TvmVersion))
 _LENIENT = frozenset({TvmVersion.V0_25})
 _MANY = 1 << 30
@@ -50,33 +52,40 @@ def held(view: KernelView) -> Held:
 def hold(kernel: Kernel, said: TvmVersion | None) -> Held:
     """Hold a kernel against the release that is said, else against the one that fits it best."""
     if said is not None:
-        return _held(kernel, said, is_said=True)
-    tried: list[Held] = []
+        return _held(said, _judged(kernel, said), is_said=True)
+    tried: dict[TvmVersion, list[_Judged]] = {}
     for version in NEWEST_FIRST:
-        tried.append(_held(kernel, version, is_said=False))
-        if not tried[-1].troubles:
+        tried[version] = _judged(kernel, version)
+        if not tried[version]:
             break
-    return min(tried, key=_cost)
+    best = min(tried, key=lambda version: _cost(version, tried[version]))
+    return _held(best, tried[best], is_said=False)
 
 
-def _cost(found: Held) -> tuple[int, int]:
+def _judged(kernel: Kernel, version: TvmVersion) -> list[_Judged]:
+    surface = surface_of(version)
+    found = ((call, judge(surface, call)) for call in kernel.calls)
+    return [(call, judgement) for call, judgement in found if judgement is not None]
+
+
+def _cost(version: TvmVersion, troubles: list[_Judged]) -> tuple[int, int]:
     """Order releases by what they lack, then by what else they have against a kernel.
 
     The wrappers of 0.25 take any arguments: that it has nothing against them tells nothing.
     """
-    lacking = sum(against.judgement.is_about_names for against in found.troubles)
-    others = len(found.troubles) - lacking
-    return lacking, others if found.version not in _LENIENT else _MANY
+    lacking = sum(judgement.is_about_names for _, judgement in troubles)
+    others = len(troubles) - lacking
+    return lacking, others if version not in _LENIENT else _MANY
 
 
-def _held(kernel: Kernel, version: TvmVersion, *, is_said: bool) -> Held:
-    surface = surface_of(version)
-    troubles = tuple(
-        Against(call, judgement, _release_with(call, judgement))
-        for call in kernel.calls
-        if (judgement := judge(surface, call)) is not None
+def _held(version: TvmVersion, troubles: list[_Judged], *, is_said: bool) -> Held:
+    return Held(
+        version,
+        is_said,
+        tuple(
+            Against(call, judgement, _release_with(call, judgement)) for call, judgement in troubles
+        ),
     )
-    return Held(version, is_said, troubles)
 
 
 def _release_with(call: WrittenCall, judgement: Judgement) -> TvmVersion | None:
