@@ -34,6 +34,17 @@ class Filled:
         """The open slots that must be filled before a call."""
         return tuple(slot for slot in self.open_slots if not slot.is_optional)
 
+    @property
+    def next_slots(self) -> tuple[Slot, ...]:
+        """The slots that the next modifier is for, in the order of PTX: up to a required one."""
+        filled = [index for index, token in enumerate(self.tokens) if token is not None]
+        found: list[Slot] = []
+        for slot in self.form.slots[filled[-1] + 1 if filled else 0 :]:
+            found.append(slot)
+            if not slot.is_optional:
+                break
+        return tuple(found)
+
     def with_token(self, token: str) -> Filled | None:
         """Return the form with one more modifier; None where it has no slot for it."""
         for index, slot in enumerate(self.form.slots):
@@ -53,13 +64,20 @@ def narrowed(candidates: Sequence[Filled], token: str) -> tuple[Filled, ...]:
     return tuple(one for one in taken if one is not None)
 
 
-def next_tokens(candidates: Iterable[Filled]) -> tuple[str, ...]:
-    """Return what may stand at the next dot, required modifiers before optional ones."""
+def next_tokens(left: Sequence[Filled]) -> tuple[str, ...]:
+    """Return what may stand at the next dot, required modifiers first.
+
+    TVM takes them in any order; they are given in that of PTX, and in any where that is past.
+    """
+    in_order = _choices(slot for one in left for slot in one.next_slots)
+    return in_order or _choices(slot for one in left for slot in one.open_slots)
+
+
+def _choices(slots: Iterable[Slot]) -> tuple[str, ...]:
     required: dict[str, None] = {}
     optional: dict[str, None] = {}
-    for candidate in candidates:
-        for slot in candidate.open_slots:
-            (optional if slot.is_optional else required).update(dict.fromkeys(slot.choices))
+    for slot in slots:
+        (optional if slot.is_optional else required).update(dict.fromkeys(slot.choices))
     return tuple(dict.fromkeys((*required, *optional)))
 
 
