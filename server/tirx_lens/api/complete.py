@@ -108,7 +108,7 @@ def _methods(surface: Surface, name: str) -> tuple[Suggestion, ...]:
         Suggestion(
             method,
             Kind.METHOD,
-            _bare(signature),
+            signature.for_user if signature is not None else "",
             _call(method, signature) if signature is not None else None,
         )
         for method, signature in (known.methods.items() if known is not None else ())
@@ -186,7 +186,3 @@ def _call(name: str, signature: Signature) -> str:
     more = signature.takes_more_positional or len(wanted) < len(signature.parameters)
     end = "$0" if more and not places else ""
     return f"{name}({', '.join(places)}{end})"
-
-
-def _bare(signature: Signature | None) -> str:
-    return signature.text.replace("(self, ", "(").replace("(self)", "()") if signature else ""

@@ -49,6 +49,11 @@ class Signature:
         )
 
     @property
+    def for_user(self) -> str:
+        """The text as a caller thinks of it: without `self`."""
+        return self.text.replace("(self, ", "(", 1).replace("(self)", "()", 1)
+
+    @property
     def takes_more_positional(self) -> bool:
         """Tell whether there is a `*args`."""
         return self._arguments.vararg is not None

@@ -152,7 +152,7 @@ def _signature_help(
     for way in ways:
         names = list(way.signature.names)
         active = names.index(call.keyword) if call.keyword in names else call.argument
-        label = f"{way.name}{way.signature.text.replace('(self, ', '(').replace('(self)', '()')}"
+        label = f"{way.name}{way.signature.for_user}"
         shown.append(
             types.SignatureInformation(
                 label=label,
