@@ -19,6 +19,7 @@ OLD_TVM_READY := .venv-tvm-0.26/.ready
 NODE_READY := node_modules/.ready
 VSCODE_READY := .build/vscode/.ready
 CHROMIUM_READY := .build/chromium.ready
+SSHD_READY := .build/sshd.ready
 CORPUS_READY := .build/corpus/.ready
 LIBRARIES := .build/libraries-$(VSIX_TARGET)
 INSTALLED := .build/run/installed
@@ -80,7 +81,8 @@ setup-run:
 setup-test:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "TVM 0.26 environment=$(OLD_TVM_READY)" \
 	  "Node packages=$(NODE_READY)" "Extension=$(VSIX)" "VS Code server=$(VSCODE_READY)" \
-	  "Chromium=$(CHROMIUM_READY)" "Corpus of kernels=$(CORPUS_READY)"
+	  "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
+	  "Corpus of kernels=$(CORPUS_READY)"
 
 setup-check:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "Node packages=$(NODE_READY)"
@@ -100,6 +102,11 @@ $(VSCODE_READY): dev/vscode/package-lock.json dev/vscode/spdlog.js dev/vscode.sh
 
 $(CHROMIUM_READY):
 	command -v chromium || sh dev/debian_package.sh chromium
+	mkdir -p $(@D)
+	touch $@
+
+$(SSHD_READY): dev/sshd.sh
+	sh dev/sshd.sh
 	mkdir -p $(@D)
 	touch $@
 

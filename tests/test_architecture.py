@@ -22,7 +22,7 @@ LAYERS = {
     "explain": {"model", "threads", "syntax", "rules"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda", "protocol"},
-    "configuration": {"model", "rules", "analysis"},
+    "configuration": {"model", "rules", "analysis", "compile"},  # what reads and holds targets
     # The worker's wire types, never the other way.
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
@@ -64,6 +64,8 @@ def test_imports_keep_to_the_layers(path: Path) -> None:
         if top == "tirx_lens" and layer in LAYERS:
             allowed = {layer, *LAYERS[layer]}
             assert rest.partition(".")[0] in allowed or not rest, f"{layer} imports {module}"
+        if layer == "configuration" and rest.startswith("compile"):
+            assert rest in ("compile.targets", "compile.target_table"), module
         if layer in PURE:
             assert top not in EFFECTS, f"{layer}/ knows nothing of files and processes: {module}"
 

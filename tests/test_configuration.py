@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from tirx_lens.compile import target_table
+from tirx_lens.compile.targets import LauncherKind, Origin, Target
 from tirx_lens.configuration.find import Configurations, read_file, read_named_file
 from tirx_lens.configuration.options import FileOptions, Overrides, options_for
 from tirx_lens.configuration.patterns import PathPattern
@@ -184,9 +188,66 @@ def test_several_sets_of_arguments() -> None:
     assert given.sets_of("none") == ()
 
 
-def test_targets_are_taken_and_not_looked_into() -> None:
-    table = '[tool.tirx-lens.targets.cluster]\ncommand = ["srun"]\nwhat = { ever = 1 }'
-    assert read(table) == Read(Configuration())
+TARGETS = """
+    [tool.tirx-lens.targets.gpu1]
+    launcher = "ssh"
+    host = "me@gpu1.example.org"
+    ssh_args = ["-p", "2222", "-oCompression=yes"]
+    python = "~/kernels/.venv/bin/python"
+    arch = "sm_100a"
+    env = { CUDA_VISIBLE_DEVICES = "0" }
+    time_limit = 300
+    concurrency = 4
+
+    [tool.tirx-lens.targets]
+    cluster = { launcher = "command", argv = ["srun", "-n1"], python = ["uv", "run", "py"] }
+    here = {}
+"""
+
+
+def test_targets_are_those_of_the_project() -> None:
+    found = read(TARGETS)
+    assert found.problems == ()
+    assert found.configuration is not None
+    gpu, cluster, here = found.configuration.targets
+    assert gpu == Target(
+        "gpu1",
+        LauncherKind.SSH,
+        host="me@gpu1.example.org",
+        ssh_args=("-p", "2222", "-oCompression=yes"),
+        python=("~/kernels/.venv/bin/python",),
+        arch="sm_100a",
+        env=(("CUDA_VISIBLE_DEVICES", "0"),),
+        time_limit=300.0,
+        concurrency=4,
+        origin=Origin.PROJECT,
+    )
+    assert cluster.argv == ("srun", "-n1")
+    assert cluster.python == ("uv", "run", "py")
+    assert here == Target("here", origin=Origin.PROJECT)
+
+
+def test_a_target_with_a_problem_is_none_and_the_others_stay() -> None:
+    found = read("targets = { bad = { host = 3 }, good = {} }")
+    assert found.configuration is not None
+    assert [target.name for target in found.configuration.targets] == ["good"]
+    assert len(found.problems) == 1
+
+
+def test_only_targets_cost_what_reads_them() -> None:
+    program = """if True:
+        import sys
+        from tirx_lens.configuration.read import read_configuration
+        from tirx_lens.model.source import SourceText
+        read_configuration(SourceText("[tool.tirx-lens]\\nselect = ['TX1']"))
+        # The folder's name alone is imported with it.
+        print(*(name for name in sys.modules if name.startswith("tirx_lens.compile.")))
+        read_configuration(SourceText("[tool.tirx-lens.targets.here]"))
+        print(*(name for name in sys.modules if name == "tirx_lens.compile.targets"))
+    """
+    words = [sys.executable, "-c", program]
+    said = subprocess.run(words, check=True, timeout=60, capture_output=True, text=True).stdout
+    assert said == "\ntirx_lens.compile.targets\n"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +281,31 @@ def test_targets_are_taken_and_not_looked_into() -> None:
         ("arguments.gemm.'2M' = 1", "1", '`arguments.gemm.2M` is not the name of a parameter.'),
         ("arguments.'a.py' = { M = 1 }", "{ M = 1 }", "names no builder"),
         ("arguments.'::gemm' = { M = 1 }", "{ M = 1 }", "names no builder"),
-        ("targets = 'x'", "'x'", "`targets` must be a table"),
+        ("targets = 'x'", "'x'", "`targets` must be a table with a table for each target, such as"),
+        ("targets.gpu1 = 3", "3", "In `targets.gpu1`: A target must be a table, not 3."),
+        ("targets.local = {}", "{}", "'local' is the interpreter chosen on this machine: use"),
+        ("targets.'a b' = {}", "{}", 'In `targets."a b"`: \'a b\' is no name: use letters'),
+        ("targets.a = { hots = 'x' }", "hots", "A target has no key `hots`: did you mean `host`?"),
+        ("targets.a = { x = 1 }", "x", "A target has no key `x`: the keys are launcher, host,"),
+        ("targets.a.launcher = 'slurm'", "'slurm'", '`launcher` must be "local", "ssh" or "comm'),
+        ("targets.a.launcher = 'ssh'", "'ssh'", 'The launcher "ssh" needs `host`.'),
+        ("targets.a.launcher = 'command'", "'command'", 'The launcher "command" needs `argv`.'),
+        ("targets.a.host = 'x'", "'x'", '`host` is for the launcher "ssh", and this one is'),
+        ("targets.a = { launcher = 'ssh', host = '-oX' }", "'-oX'", '`host` must be a host as ssh'),
+        ("targets.a = { launcher = 'ssh', host = 'a;b' }", "'a;b'", 'not "a;b".'),
+        ("targets.a = { launcher = 'command', argv = [] }", "[]", "`argv` must be a list of words"),
+        ("targets.a.python = '-c'", "'-c'", "`python` must be the path of a Python or a list of"),
+        ("targets.a.python = 'bin/py'", "'bin/py'", "`python` must begin with a name on PATH, `/"),
+        ("targets.a = { launcher = 'command', argv = ['./x'] }", "['./x']", 'not "./x".'),
+        ("targets.a.arch = 'sm_1'", "'sm_1'", '`arch` must be an architecture such as "sm_100a"'),
+        ("targets.a.env = { A = 1 }", "{ A = 1 }", '`env` must be a table of strings, such as'),
+        ("targets.a.time_limit = 0", "0", "`time_limit` must be a number of seconds above 0"),
+        ("targets.a.concurrency = true", "true", "`concurrency` must be a whole number from 1 to"),
+        (
+            "targets.a = { launcher = 'ssh', host = 'x', ssh_args = ['-v', '-N'] }",
+            "'-N'",
+            "In `targets.a`: `-N` of ssh runs no command, so there is no worker.",
+        ),
         ("x = [\n 1,\n", "", "It is no TOML: "),
         ("select = [", "", "It is no TOML: "),
         ("select == 3", "= 3", "It is no TOML: "),
@@ -430,15 +515,21 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(path).configuration.select == ()  # type: ignore[union-attr]
 
 
-def test_the_page_names_every_key_and_its_example_is_right() -> None:
+def test_the_page_names_every_key_and_its_examples_are_right() -> None:
     page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    found = read_configuration(SourceText(example))
-    assert found.problems == ()
-    assert found.configuration is not None
-    assert found.configuration.arguments[1].files == PathPattern("kernels/small.py")
+    first, second = (
+        read_configuration(SourceText(example))
+        for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    )
+    assert first.problems == second.problems == ()
+    assert first.configuration is not None
+    assert first.configuration.arguments[1].files == PathPattern("kernels/small.py")
+    assert second.configuration is not None
+    assert [target.name for target in second.configuration.targets] == ["gpu1", "cluster"]
     for key in _KEYS:
         assert f"### {key}\n" in page
+    for key in target_table._KEYS:
+        assert f"\n| `{key}` | " in page
 
 
 def test_a_named_file_must_be_one(project: Path) -> None:

@@ -5,10 +5,13 @@ import { CudaGenerator } from "./cuda/generate";
 import { CudaLanguage } from "./cuda/language";
 import { LinkedCursor } from "./cuda/linkedCursor";
 import { ResourcePanel } from "./cuda/resources";
+import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { TargetPicker } from "./targets/picker";
+import { targetMemory } from "./targets/workspace";
 import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
@@ -28,7 +31,15 @@ export function activate(context: vscode.ExtensionContext): void {
   running = supervisor;
   const views = new Views();
   const architecture = new Architecture(context.workspaceState);
-  const cuda = new CudaGenerator(supervisor, views, context.workspaceState, architecture, channels.extension);
+  const targets = new TargetPicker(supervisor, targetMemory(context));
+  const cuda = new CudaGenerator(
+    supervisor,
+    views,
+    context.workspaceState,
+    architecture,
+    targets,
+    channels.extension,
+  );
   const { registerCommand } = vscode.commands;
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
@@ -42,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     cuda,
     new CudaLanguage(views),
     new ResourcePanel(views),
+    new Staleness(views),
     linkedCursor,
     worksheets,
     timelines,
@@ -60,6 +72,15 @@ export function activate(context: vscode.ExtensionContext): void {
         await cuda.refreshAll();
       }
     }),
+    registerCommand("tirx-lens.chooseTarget", async () => {
+      if (await targets.choose(activeSource())) {
+        await cuda.refreshAll();
+      }
+    }),
+    registerCommand("tirx-lens.checkTargets", () => targets.check(activeSource())),
+    registerCommand("tirx-lens.retryBuild", (uri?: vscode.Uri) =>
+      cuda.retry(uri ?? vscode.window.activeTextEditor?.document.uri),
+    ),
     registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
     registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
     registerCommand("tirx-lens.showServerLogs", () => channels.server.show()),
@@ -75,6 +96,13 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
   );
+
+  /** The Python file in front, or that of the CUDA in front. */
+  function activeSource(): vscode.Uri | undefined {
+    const document = vscode.window.activeTextEditor?.document;
+    const shown = document && views.partOf(document.uri);
+    return shown?.view.source ?? (document?.languageId === "python" ? document.uri : undefined);
+  }
 
   async function showMachineCode(part: "ptx" | "sass"): Promise<void> {
     await cuda.showMachineCode(part, vscode.window.activeTextEditor);

@@ -13,6 +13,8 @@ export type Choice = Pick<CudaParams, "textDocument" | "builder" | "config" | "a
 export interface InitializationOptions {
   readonly trusted: boolean;
   readonly choices: readonly Choice[];
+  /** The target that builds, and what was confirmed of this workspace's targets. */
+  readonly targets: { readonly chosen: string; readonly confirmed: readonly string[] };
   readonly settings: {
     /** The kernel interpreter: a program and its arguments; empty where none is known. */
     readonly interpreter: readonly string[];
@@ -25,6 +27,8 @@ export interface InitializationOptions {
     readonly select: readonly string[];
     readonly ignore: readonly string[];
     readonly enable: boolean;
+    /** The user's own targets by name; the server checks them. */
+    readonly targets: Readonly<Record<string, unknown>>;
   };
 }
 
@@ -33,6 +37,8 @@ export interface ServerStatus {
   readonly interpreter: string;
   readonly tvmVersion: string | null;
   readonly message: string;
+  /** The name of the chosen target. */
+  readonly target: string;
 }
 
 export interface CudaParams {
@@ -196,6 +202,55 @@ export interface Failed {
   readonly column?: number;
   /** The document with the whole message, where the server has one. */
   readonly document?: string;
+  /** What was built. */
+  readonly builder?: string;
+  /** The same build may go well another time: a host did not answer. */
+  readonly canRetry?: boolean;
+}
+
+export interface TargetsParams {
+  /** The document whose project's targets are meant; without it, those of the first folder. */
+  readonly textDocument?: { readonly uri: string };
+}
+
+export interface TargetEntry {
+  readonly name: string;
+  /** Where it is, in a line. */
+  readonly summary: string;
+  readonly origin: "built-in" | "settings" | "project";
+  /** False for a project's target that the user has not confirmed as it is now. */
+  readonly usable: boolean;
+}
+
+export interface TargetList {
+  readonly kind: "targets";
+  readonly chosen: string;
+  readonly targets: readonly TargetEntry[];
+}
+
+export interface ChooseTargetParams extends TargetsParams {
+  readonly name: string;
+  /** The fingerprint of the project's targets that the user has been shown and agreed to. */
+  readonly confirmed?: string;
+}
+
+/** The user is to be shown the project's targets before the one of this name is used. */
+export interface ConfirmTarget {
+  readonly kind: "confirmTarget";
+  readonly name: string;
+  readonly fingerprint: string;
+  /** All of them in full, in printable ASCII. */
+  readonly text: string;
+  readonly message: string;
+  /** A document with the text, where the server has one. */
+  readonly document?: string;
+}
+
+export interface DoctorReport {
+  readonly kind: "doctor";
+  readonly text: string;
+  /** A document with the text, where the server has one. */
+  readonly document?: string;
 }
 
 export interface TimelineParams {
@@ -220,7 +275,7 @@ export interface KernelTimeline {
 
 export type TimelineResult = KernelTimeline | Failed;
 
-export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed;
+export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | ConfirmTarget | Failed;
 
 export interface WorksheetParams {
   readonly textDocument: { readonly uri: string };
@@ -239,6 +294,11 @@ export interface Worksheet {
 
 export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
+export const targetsRequest = new RequestType<TargetsParams, TargetList | Failed, void>("tirxLens/targets");
+export const chooseTargetRequest = new RequestType<ChooseTargetParams, TargetList | ConfirmTarget | Failed, void>(
+  "tirxLens/chooseTarget",
+);
+export const doctorRequest = new RequestType<TargetsParams, DoctorReport | Failed, void>("tirxLens/doctor");
 export const timelineRequest = new RequestType<TimelineParams, TimelineResult, void>("tirxLens/timeline");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");

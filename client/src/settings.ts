@@ -24,6 +24,8 @@ export interface Settings {
   readonly buildOnSave: boolean;
   readonly inlayHintsParticipants: boolean;
   readonly inlayHintsArrivals: boolean;
+  /** The user's own targets by name. No workspace can set them. */
+  readonly targets: Readonly<Record<string, unknown>>;
 }
 
 /** What the server is started with. The other settings take effect without a restart. */
@@ -38,6 +40,7 @@ const NEED_RESTART = [
   "ignore",
   "build",
   "inlayHints",
+  "targets",
 ].map((name) => `${SECTION}.${name}`);
 
 /**
@@ -69,6 +72,7 @@ export function readSettings(): Settings {
     buildOnSave: configuration.get("build.onSave", false),
     inlayHintsParticipants: configuration.get("inlayHints.participants", false),
     inlayHintsArrivals: configuration.get("inlayHints.arrivals", false),
+    targets: configuration.get("targets", {}),
   };
 }
 

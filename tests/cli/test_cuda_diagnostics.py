@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tirx_lens.cli import cuda
+from tirx_lens.cli import building
 from tirx_lens.cli.main import main
-from tirx_lens.compile.result import BuildResult, Frame, KernelResult, MapEntry, Via
+from tirx_lens.compile.result import BuildResult, Environment, Frame, KernelResult, MapEntry, Via
 
 if TYPE_CHECKING:
     from tirx_lens.compile.request import BuildRequest
@@ -43,10 +43,13 @@ BROKEN = Path(__file__).parents[2] / "kernels" / "broken" / "tx102_cta_sync_dive
 class Divergent:
     """A compiler that runs nothing: its CUDA has a barrier that half of the threads reach."""
 
-    def __init__(self, launcher: object, **options: object) -> None:
-        del launcher
+    def __init__(self, target: object, **options: object) -> None:
+        del target
 
-    async def build(self, request: BuildRequest) -> BuildResult:
+    async def environment(self) -> Environment:
+        return Environment("3.11.2", "python", "0.99", "tvm")
+
+    async def build(self, request: BuildRequest, on_progress: object = None) -> BuildResult:
         assert request.source_map
         text = request.files[0].text
         frames = (Frame(request.entry, 7, 7),)
@@ -61,7 +64,7 @@ class Divergent:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cuda, "Compiler", Divergent)
+    monkeypatch.setattr(building, "open_compiler", Divergent)
     return tmp_path
 
 

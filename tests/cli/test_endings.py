@@ -90,6 +90,38 @@ def test_a_bar_is_shown_while_it_takes_long_and_gone_at_the_end(many: Path, jobs
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is back"
 
 
+BUILDING = """
+import asyncio, sys
+from tirx_lens.cli import building
+from tirx_lens.compile.result import BuildResult, Environment
+class Slowly:
+    def __init__(self, target, **options):
+        pass
+    async def environment(self):
+        return Environment("3.12.1", "python", "0.27.0", "tvm")
+    async def build(self, request, on_progress):
+        on_progress("uploading 3 files\\x1b[2J")
+        await asyncio.sleep(0.8)
+        return BuildResult()
+    async def close(self):
+        pass
+building.open_compiler = Slowly
+from tirx_lens.cli.main import main
+sys.exit(main())
+"""
+
+
+def test_builds_have_a_bar_that_says_what_they_do(tmp_path: Path) -> None:
+    text = "\n".join(f"# tirx-lens: args N={n}" for n in range(5)) + "\ndef f(N):\n"
+    (tmp_path / "k.py").write_text(f"{text}    @T.prim_func\n    def k(): ...\n    return k\n")
+    command = (sys.executable, "-c", BUILDING, "cuda", "k.py", "--each-set")
+    shown, code = on_a_terminal(command, tmp_path)
+    assert code == 0
+    assert "Building (uploading 3 files\\x1b[2J)" in shown
+    assert re.search(r"[1-4]/5", shown)
+    assert screen(shown) == "tirx-lens: 5 of 5 builds went well\n"
+
+
 @pytest.mark.parametrize(
     ("words", "environment"),
     [(["--quiet"], {}), ([], {"TERM": "dumb"})],

@@ -88,6 +88,12 @@ def test_reads_the_arguments_comment_above_decorators_and_other_comments() -> No
     assert gemm.missing({"N": 1}) == ()
 
 
+def test_a_comment_behind_a_decorator_hides_no_kernel() -> None:
+    text = "def f():\n    @T.prim_func  # noqa: E501 (why)\n    def k(): ...\n    return k\n"
+    (builder,) = find_builders(text)
+    assert builder.kernel_names == ("k",)
+
+
 def test_lines_are_those_of_the_editor() -> None:
     gemm = find_builder(MODULE, "gemm")
     lines = MODULE.splitlines()

@@ -101,7 +101,10 @@ def test_missing_arguments_are_named(workspace: Path, capsys: pytest.CaptureFixt
     ("argv", "said"),
     [
         (["no-such-file.py"], "no-such-file.py cannot be read: No such file"),
-        (["."], "cannot be read: Is a directory"),
+        (["empty"], "empty has no file with a builder in it"),
+        (["k.py", "no-such-folder/"], "cannot be read: No such file"),
+        (["k.py", "--each-set", "--label", "x"], "not allowed with argument"),
+        (["k.py", "--target", "locl"], "there is no target 'locl': did you mean local?"),
         (["binary.py"], "binary.py is not Python text"),
         (["plain.py"], "plain.py has no builder"),
         (["k.py", "--arg", "N"], "'N' is not NAME=VALUE"),
@@ -118,6 +121,7 @@ def test_misuse(
     Path("k.py").write_text(kernel())
     Path("plain.py").write_text("x = 1\n")
     Path("binary.py").write_bytes(b"\xff\xfe\x00\x01")
+    Path("empty").mkdir()
     assert said in failed(capsys, *argv)
 
 

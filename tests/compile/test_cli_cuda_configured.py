@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from kernel_texts import kernel
 
-from tirx_lens.cli import cuda
+from tirx_lens.cli import building
 from tirx_lens.cli.main import main
-from tirx_lens.compile.result import BuildResult, KernelResult
+from tirx_lens.compile.result import BuildResult, Environment, KernelResult
 
 if TYPE_CHECKING:
     from tirx_lens.compile.request import BuildRequest
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 class Echo:
     """A compiler that runs nothing: each kernel is what was asked for."""
 
-    def __init__(self, launcher: object, **options: object) -> None:
-        del launcher
+    def __init__(self, target: object, **options: object) -> None:
+        del target
 
-    async def build(self, request: BuildRequest) -> BuildResult:
+    async def environment(self) -> Environment:
+        return Environment("3.11.2", "python", "0.99", "tvm")
+
+    async def build(self, request: BuildRequest, on_progress: object = None) -> BuildResult:
         made = KernelResult("k", request.builder, request.args, "", "0.99", request.arch)
         return BuildResult(kernels=(made,))
 
@@ -34,7 +37,7 @@ class Echo:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cuda, "Compiler", Echo)
+    monkeypatch.setattr(building, "open_compiler", Echo)
     return tmp_path
 
 

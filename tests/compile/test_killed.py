@@ -41,7 +41,7 @@ STAGES = {
     "building build, in the parser": kernel("B[tid] = A[tid] + T.meta_var(stop())"),
     "compiling copy, before it is printed": kernel()
     + "\nimport tvm.tirx.build\nvars(sys.modules['tvm.tirx.build'])['codegen_build'] = stop\n",
-    "compiling copy, in NVRTC": kernel() + "\nctypes.CDLL = stop\n",
+    "compiling the machine code of copy, in NVRTC": kernel() + "\nctypes.CDLL = stop\n",
 }
 
 

@@ -23,10 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import Analysis
+from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.result import (
     BuildDiagnostic,
     BuildResult,
+    Environment,
     Frame,
+    Gpu,
+    HostReport,
     KernelResult,
     MapEntry,
     Severity,
@@ -38,10 +42,11 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tirx_lens.analysis import Selection
     from tirx_lens.compile.request import BuildRequest
+    from tirx_lens.compile.targets import Target
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
@@ -54,8 +59,8 @@ note: a note
 
 
 class FakeCompiler:
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = command
+    def __init__(self, target: Target) -> None:
+        self._target = target
         self._asked = 0
 
     async def build(
@@ -90,7 +95,7 @@ class FakeCompiler:
                 return BuildResult(kernels=(_divergent(request, number),))
         cuda = json.dumps(
             {
-                "command": list(self._command),
+                "command": [*self._target.argv, *self._target.python],
                 "entry": request.entry,
                 "texts": {file.path: file.text for file in request.files},
                 "builder": request.builder,
@@ -112,8 +117,18 @@ class FakeCompiler:
             return BuildResult(both, (note,) if "UNMAPPED" in text else ())
         return BuildResult(kernels=(kernel,))
 
+    async def environment(self) -> Environment:
+        return Environment("3.11.4", self._target.python[0], "0.27.0", "/opt/tvm")
+
+    async def examine(self) -> HostReport:
+        if self._target.host is not None:
+            raise LaunchError(f"{self._target.host} does not answer: try `ssh gpu1 true`")
+        gpu = Gpu("H100 \x1b[31m<b>\n", (9, 0), "580.1")
+        return HostReport(await self.environment(), "here", time.time(), gpus=(gpu,))
+
     async def close(self) -> None:
-        logging.getLogger("tirx_lens").warning("the compiler of %s was closed", self._command)
+        command = self._target.python
+        logging.getLogger("tirx_lens").warning("the compiler of %s was closed", command)
 
 
 DIVERGENT = """\

@@ -369,3 +369,47 @@ def test_an_error_inside_helpers_has_the_way_there(start, tmp_path):
 def line(text: str, needle: str) -> int:
     """Return the number, from 0, of the first line that holds a text."""
     return next(number for number, one in enumerate(text.splitlines()) if needle in one)
+
+
+UNFIT = GOOD + "# NOPYTHON\n"
+
+
+def test_what_the_environment_lacks_is_said_at_the_import_until_a_build_goes_well(make):
+    workspace = make()
+    workspace.write(UNFIT)
+    reply = workspace.build()
+    assert (reply["builder"], reply["canRetry"]) == ("gemm", True)
+    (said,) = workspace.published()
+    assert (said["code"], said["severity"]) == ("TX507", 2)
+    assert (said["message"], said["range"]["start"]["line"]) == ("There is no TVM.", 0)
+    workspace.write(GOOD)
+    assert workspace.build()["kind"] == "cuda"
+    assert workspace.published() == []
+
+
+def test_a_host_that_is_gone_takes_away_nothing_that_was_said_of_the_kernel(make):
+    workspace = make()
+    workspace.write(DIVERGENT)
+    workspace.build()
+    (before,) = workspace.published()
+    workspace.write(DIVERGENT + "# NOPYTHON\n")
+    workspace.build()
+    assert sorted(one["code"] for one in workspace.published()) == sorted(["TX507", before["code"]])
+
+
+def test_a_wrong_kernel_is_not_worth_another_try(make):
+    workspace = make()
+    workspace.write(WRONG)
+    reply = workspace.build()
+    assert reply["builder"] == "gemm"
+    assert "canRetry" not in reply
+
+
+def test_a_text_of_another_generation_that_does_not_build(make):
+    """The stand-in has TVM 0.27."""
+    workspace = make()
+    workspace.write(WRONG + "# T.ptx.elect_sync()\n")
+    workspace.build()
+    codes = {one["code"]: one["message"] for one in workspace.published()}
+    assert sorted(codes) == ["TX506", "TX507"]
+    assert "written for TVM 0.26 or older" in codes["TX507"]

@@ -278,7 +278,13 @@ def test_a_failure_says_where_in_the_clients_columns(make, encoding):
 def test_status_around_builds(make):
     workspace = make(interpreter=["/opt/python", "-E"])
     status = workspace.client.notification
-    ready = {"state": "ready", "interpreter": "/opt/python -E", "tvmVersion": None, "message": ""}
+    ready = {
+        "state": "ready",
+        "interpreter": "/opt/python -E",
+        "tvmVersion": None,
+        "message": "",
+        "target": "local",
+    }
     assert status("tirxLens/status") == ready
     workspace.show(ONE, arguments={"N": "2"})
     assert status("tirxLens/status") == ready | {"state": "building", "message": "Building gemm"}

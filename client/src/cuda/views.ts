@@ -17,8 +17,16 @@ export interface View {
   readonly cuda: Cuda;
   /** The text of the build before, where it was another one. */
   readonly previous: string | undefined;
-  /** Why the text is older than its source, or undefined where it is not. */
-  readonly stale: string | undefined;
+  /** The source's text as it was built; undefined where no editor had it. */
+  readonly builtFrom: string | undefined;
+  /** Undefined where the text is that of its source as it stands. */
+  readonly stale: Stale | undefined;
+}
+
+/** Why a text is older than its source, as a sentence, and whether that is a build that failed. */
+export interface Stale {
+  readonly reason: string;
+  readonly failed: boolean;
 }
 
 /**
@@ -158,7 +166,7 @@ export class Views
     const stale = uri.scheme === SCHEME ? this.partOf(uri)?.view.stale : undefined;
     return stale === undefined
       ? undefined
-      : new vscode.FileDecoration("!", `Older than its source: ${stale}`, new vscode.ThemeColor("list.warningForeground"));
+      : new vscode.FileDecoration("!", `stale: ${stale.reason}`, new vscode.ThemeColor("list.warningForeground"));
   }
 
   dispose(): void {

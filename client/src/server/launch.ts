@@ -6,6 +6,7 @@ import type { InitializationOptions } from "../protocol";
 import { choosePython, type Choice } from "../python/choose";
 import { activeInterpreter } from "../python/extension";
 import { readSettings, type Settings } from "../settings";
+import { targetMemory } from "../targets/workspace";
 
 export interface Launch {
   readonly program: string;
@@ -36,6 +37,7 @@ export async function planLaunch(
     forbidden: trusted ? [] : folders,
     libraries: fromEnvironment ? undefined : path.join(bundled, "libs"),
   });
+  const { chosen, confirmed } = targetMemory(context);
   const start = startCommand(settings, choice, bundled, trusted, fromEnvironment);
   return {
     settings,
@@ -47,6 +49,7 @@ export async function planLaunch(
       options: {
         trusted,
         choices: choices(context.workspaceState),
+        targets: { chosen, confirmed },
         settings: {
           interpreter: choice.kernel,
           arch: settings.arch,
@@ -57,6 +60,7 @@ export async function planLaunch(
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,
+          targets: settings.targets,
         },
       },
     },

@@ -1,6 +1,7 @@
 /** Messages to the user about what happens in the background. */
 import * as vscode from "vscode";
 import { notificationLevel, type Notifications } from "../settings";
+import { plain } from "./plain";
 
 export type Severity = "error" | "warning" | "information";
 
@@ -36,7 +37,7 @@ export async function show(
   ...buttons: readonly Button[]
 ): Promise<void> {
   const titles = buttons.map((button) => button.title);
-  const chosen = await shower(severity)(message, ...titles);
+  const chosen = await shower(severity)(plain(message), ...titles);
   await buttons.find((button) => button.title === chosen)?.run();
 }
 

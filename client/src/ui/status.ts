@@ -1,6 +1,8 @@
 /** The language status item: what the server does, with which interpreter and TVM. */
 import * as vscode from "vscode";
 import type { ServerStatus } from "../protocol";
+import { LOCAL } from "../targets/memory";
+import { plain } from "./plain";
 
 /** What can be said of the server without it. */
 export type Life =
@@ -25,15 +27,21 @@ export class StatusItem implements vscode.Disposable {
     item.severity = severityOf(life, status);
     item.text = textOf(life, status);
     item.detail = detailOf(life, status);
-    item.command =
-      life.kind === "stopped"
-        ? { title: "Restart", command: "tirx-lens.restart" }
-        : { title: "Show Logs", command: "tirx-lens.showServerLogs" };
+    item.command = commandOf(life);
   }
 
   dispose(): void {
     this.#item.dispose();
   }
+}
+
+function commandOf(life: Life): vscode.Command {
+  if (life.kind === "stopped") {
+    return { title: "Restart", command: "tirx-lens.restart" };
+  }
+  return life.kind === "running" && vscode.workspace.isTrusted
+    ? { title: "Choose Target", command: "tirx-lens.chooseTarget" }
+    : { title: "Show Logs", command: "tirx-lens.showServerLogs" };
 }
 
 function severityOf(life: Life, status: ServerStatus | undefined): vscode.LanguageStatusSeverity {
@@ -54,7 +62,7 @@ function textOf(life: Life, status: ServerStatus | undefined): string {
     case "stopped":
       return "TIRx Lens: stopped";
     case "running":
-      return typeof status?.tvmVersion === "string" ? `TIRx Lens: TVM ${status.tvmVersion}` : "TIRx Lens";
+      return typeof status?.tvmVersion === "string" ? `TIRx Lens: TVM ${plain(status.tvmVersion)}` : "TIRx Lens";
   }
 }
 
@@ -68,5 +76,9 @@ function detailOf(life: Life, status: ServerStatus | undefined): string {
   if (!vscode.workspace.isTrusted) {
     return "static checks only: this workspace is not trusted";
   }
-  return [status?.message, status?.interpreter].filter((part) => part !== undefined && part !== "").join(" · ");
+  const target = status === undefined || status.target === LOCAL ? status?.interpreter : `target ${status.target}`;
+  return [status?.message, target]
+    .filter((part) => part !== undefined && part !== "")
+    .map((part) => plain(part ?? ""))
+    .join(" · ");
 }

@@ -89,6 +89,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print what --fix would change and write nothing; exit with 1 if that is something",
     )
     add_check_arguments(parser)
+    builds = parser.add_argument_group("builds")
+    builds.add_argument(
+        "--build",
+        action="store_true",
+        help="build the kernels whose arguments are known as well, which runs their files, and "
+        "report what is found on the way and in the CUDA",
+    )
+    builds.add_argument(
+        "--target",
+        metavar="NAME",
+        help="with --build: where, a target of the project or of your targets.toml (default: "
+        "local, this machine)",
+    )
+    builds.add_argument(
+        "--interpreter",
+        metavar="PYTHON",
+        help="with --build: the Python that TVM is installed in, for the target local (default: "
+        "the one tirx-lens runs in)",
+    )
     files = parser.add_argument_group("which files")
     files.add_argument(
         "--exclude",
@@ -146,6 +165,10 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
         tuple(arguments.exclude),
         respect_gitignore=arguments.respect_gitignore,
     )
+    if arguments.build:
+        from tirx_lens.cli.check_build import build_checked, targets_of  # with all that builds
+
+        targets = targets_of(planned, arguments, configured)
     fixing = _fixing(arguments)
     tasks = [Task(file, fixing) for file in planned]
     if not tasks:
@@ -159,6 +182,8 @@ def _check_files(arguments: argparse.Namespace, configured: Configured) -> int:
         show_diffs(outcomes, output, sys.stdout)
     else:
         outcomes = [_written(outcome) for outcome in outcomes]
+        if arguments.build:
+            outcomes = build_checked(outcomes, planned, targets, quiet=arguments.quiet)
         show_failures(outcomes)
         show(outcomes, output, sys.stdout)
     return _exit_code(outcomes, arguments)
@@ -234,6 +259,12 @@ def _objection(arguments: argparse.Namespace) -> str | None:
         return f"--statistics goes with the formats {', '.join(COUNTED)}"
     if arguments.statistics and arguments.diff:
         return "--statistics and --diff do not go together"
+    if not arguments.build and (arguments.target, arguments.interpreter) != (None, None):
+        return "--target and --interpreter go with --build"
+    if arguments.build and arguments.diff:
+        return "--build and --diff do not go together"
+    if arguments.build and (_names_input(arguments.paths) or arguments.stdin_filename is not None):
+        return "--build is for files, not for standard input"
     if _names_input(arguments.paths) and len(arguments.paths) > 1:
         return "standard input, `-`, is checked alone"
     if arguments.stdin_filename is not None and not (

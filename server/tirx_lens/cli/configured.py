@@ -103,8 +103,8 @@ class Configured:
 
     def options(self, path: Path) -> FileOptions:
         """Return how to check a file, which need not be there."""
-        path = _absolute(path)
-        return options_for(path, self._file_for(path), self.overrides)
+        path = absolute_path(path)
+        return options_for(path, self.file_for(path), self.overrides)
 
     def plan(
         self, paths: Sequence[Path], exclude: tuple[str, ...], *, respect_gitignore: bool = True
@@ -128,11 +128,12 @@ class Configured:
             raise MisuseError("\n".join(lines))
 
     def _is_excluded(self, path: Path) -> bool:
-        path = _absolute(path)
-        file = self._file_for(path)
+        path = absolute_path(path)
+        file = self.file_for(path)
         return file is not None and is_excluded(path, file)
 
-    def _file_for(self, path: Path) -> ConfigurationFile | None:
+    def file_for(self, path: Path) -> ConfigurationFile | None:
+        """Return the configuration that holds for a file, given by its absolute path."""
         if self.is_isolated:
             return None
         return self.named or self.found.nearest(path.parent)
@@ -155,13 +156,13 @@ def refuse(error: MisuseError) -> None:
 def _named(arguments: argparse.Namespace) -> ConfigurationFile | None:
     if arguments.config is None:
         return None
-    read = read_named_file(_absolute(arguments.config))
+    read = read_named_file(absolute_path(arguments.config))
     if isinstance(read, str):
         raise MisuseError(f"tirx-lens: {read}")
     return read
 
 
-def _absolute(path: Path) -> Path:
+def absolute_path(path: Path) -> Path:
     """Return the path as it is named, but without `..`; `Path.resolve` would follow links."""
     return Path(os.path.abspath(path))  # noqa: PTH100
 

@@ -5,69 +5,134 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from tirx_lens.cli import streams
+from tirx_lens.cli.planning import passed_over, spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
+from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
+    from typing import TextIO
 
     from tirx_lens.cli.cuda_findings import CheckedCuda
+    from tirx_lens.cli.planning import Plan, Wanted
     from tirx_lens.compile.result import KernelResult
 
 
-def print_json(results: tuple[BuildResult, ...], checked: tuple[CheckedCuda, ...]) -> None:
-    """Print the kernels and all that is said of them as one JSON value."""
+@dataclass(frozen=True, slots=True)
+class BuiltKernels:
+    """What one build gave, and what was found in its CUDA."""
+
+    wanted: Wanted
+    result: BuildResult
+    checked: tuple[CheckedCuda, ...]
+
+
+def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
+    """Print the kernels and all that is said of them as one JSON value.
+
+    Of several builds, each diagnostic says which one it is of.
+    """
     from tirx_lens.cli.cuda_findings import as_json
 
-    value = results_to_json(results)
-    for one in checked:
-        value["diagnostics"] += as_json(one)
+    value: dict[str, Any] = {"kernels": [], "diagnostics": []}
+    found: list[dict[str, Any]] = []
+    for one in built:
+        said = results_to_json((one.result,))
+        request = one.wanted.job.request
+        build = {"builder": request.builder or request.kernel, "args": request.args}
+        value["kernels"] += said["kernels"]
+        for diagnostics, place in (
+            (said["diagnostics"], value["diagnostics"]),
+            ([item for checked in one.checked for item in as_json(checked)], found),
+        ):
+            place += [{**item, **build} if several else item for item in diagnostics]
+    value["diagnostics"] += found
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_text(
-    results: tuple[BuildResult, ...], checked: tuple[CheckedCuda, ...], path: Path, *, texts: bool
-) -> None:
-    """Print the CUDA on standard output, if `texts`, and what is said of it on standard error.
+def print_text(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> None:
+    """Print the CUDA on standard output, if `texts`, and what is said of it on standard error."""
+    for one in built:
+        for kernel in one.result.kernels if texts else ():
+            print(_on(sys.stdout, _cuda(kernel)))
+            if kernel.machine is not None and kernel.machine.problem is not None:
+                said = shown_text(kernel.machine.problem)
+                print(f"tirx-lens cuda: {said}", file=sys.stderr)
+    sys.stdout.flush()
+    lines = [*_said(built, several=several, texts=texts), *_found(built)]
+    # Builds of one text with other arguments mostly have the same to say.
+    for line in dict.fromkeys(lines) if several else lines:
+        print(line, file=sys.stderr)
 
-    `path` is the file as the user wrote it.
-    """
+
+def print_notes(
+    plan: Plan, built: tuple[BuiltKernels, ...], *, was_interrupted: bool = False
+) -> None:
+    """Say on standard error what was passed over, and of several builds how many went well."""
+    for file in plan.unreadable:
+        streams.say(f"{shown_path(file.path)}: {file.reason}")
+    if plan.lacking:
+        streams.say(passed_over(plan.lacking))
+    total = len(plan.wanted)
+    if was_interrupted:
+        streams.say(f"interrupted: {len(built)} of {total} builds were done")
+    elif total > 1:
+        good = sum(not one.result.failed for one in built)
+        streams.say(f"{good} of {total} builds went well")
+
+
+def _said(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> Iterator[str]:
+    for one in built:
+        for item in one.result.diagnostics:
+            # Text shows no map, so that one is missing is no news.
+            if texts and item.stage is Stage.SOURCE_MAP:
+                continue
+            names = several and item.file is None and item.stage is not Stage.ENVIRONMENT
+            yield (
+                f"{shown_path(one.wanted.named)}: {one.wanted.call}: {_line(item)}"
+                if names
+                else _line(item)
+            )
+
+
+def _found(built: tuple[BuiltKernels, ...]) -> Iterator[str]:
     from tirx_lens.cli.cuda_findings import as_lines
 
-    for result in results:
-        for kernel in result.kernels if texts else ():
-            spelled = ", ".join(f"{name}={value!r}" for name, value in kernel.args.items())
-            origin = f" from {kernel.builder}({spelled})" if kernel.builder else ""
-            print(f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}")
-            print(kernel.cuda.rstrip("\n"))
-            if kernel.machine is not None:
-                _print_resources(kernel)
-            print()
-    sys.stdout.flush()
-    for result in results:
-        for item in result.diagnostics:
-            # Text shows no map, so that one is missing is no news.
-            if not (texts and item.stage is Stage.SOURCE_MAP):
-                print(_line(item), file=sys.stderr)
-    for one in checked:
-        for line in as_lines(one, path):
-            print(line, file=sys.stderr)
+    for one in built:
+        for checked in one.checked:
+            yield from as_lines(checked, one.wanted.named)
 
 
-def _print_resources(kernel: KernelResult) -> None:
-    """Print what a kernel takes of its GPU, as comments behind its CUDA."""
+def _cuda(kernel: KernelResult) -> str:
+    """Return the CUDA of a kernel, below a line that says what it is, above what it takes."""
+    origin = f" from {kernel.builder}({spelled(kernel.args)})" if kernel.builder else ""
+    head = f"// {kernel.name}{origin}: TVM {kernel.tvm_version}, {kernel.target}"
+    return "\n".join((head, kernel.cuda.rstrip("\n"), *_resources(kernel), ""))
+
+
+def _resources(kernel: KernelResult) -> Iterator[str]:
+    if kernel.machine is None:
+        return
     from tirx_lens.cuda.resources import resources_of
 
     for fact in resources_of(kernel).facts:
         note = f" ({fact.note})" if fact.note else ""
-        print(f"// {fact.name}: {fact.value}{note}")
-    if kernel.machine is not None and kernel.machine.problem is not None:
-        print(f"tirx-lens cuda: {kernel.machine.problem}", file=sys.stderr)
+        yield f"// {fact.name}: {fact.value}{note}"
+
+
+def _on(stream: TextIO, text: str) -> str:
+    """Return a text as it may be written: what a host sends moves no cursor of a terminal."""
+    if not streams.is_terminal(stream):
+        return text
+    return "\n".join(shown_text(line.expandtabs()) for line in text.split("\n"))
 
 
 def _line(item: BuildDiagnostic) -> str:
-    message = f"{item.severity.value}: {item.message} [{item.stage.value}]"
+    message = f"{item.severity.value}: {shown_text(item.message)} [{item.stage.value}]"
     if item.file is None:
         return message
     path = os.path.relpath(item.file)

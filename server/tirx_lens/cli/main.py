@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 # `run(arguments) -> int`, the exit code.
 COMMANDS = {
     "check": "find synchronisation mistakes in TIRx kernels",
-    "cuda": "print the CUDA that a kernel becomes",
+    "cuda": "print the CUDA that kernels become",
+    "doctor": "look whether kernels can be built at each target",
     "migrate": "rewrite kernels in the spelling of a newer TVM",
     "rules": "list the rules, or explain one",
     "timeline": "run the handoffs of kernels, and draw how that went",
     "server": "speak the Language Server Protocol on standard input and output",
+    "sweep": "build kernels x arguments x targets, and tell how each went",
+    "targets": "list where kernels can be built, and confirm what a project brings",
     "worksheet": "fill in roles, storage, handoffs and lifetimes of a file's kernels",
 }
 

@@ -20,10 +20,15 @@ _EVERY = 0.1
 
 
 class Bar:
-    """Counts what is done, of `total` files. With `quiet` it is never shown."""
+    """Counts what is done, of `total` things. With `quiet` it is never shown.
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
+    `doing` stands before it: a word such as "Checking".
+    """
+
+    def __init__(self, total: int, *, quiet: bool, doing: str = "Checking") -> None:
         self._total = total
+        self._doing = doing
+        self._noted = ""
         self._done = 0
         self._shows = not quiet and is_terminal(sys.stderr)
         self._due = time.monotonic() + _DELAY
@@ -35,20 +40,40 @@ class Bar:
             self._drawn[0].stop()
 
     def advance(self) -> None:
-        """Note that one more file is done."""
+        """Note that one more thing is done."""
         self._done += 1
+        self.refresh()
+
+    def note(self, text: str) -> None:
+        """Say what is being done, behind the word that says so."""
+        self._noted = text
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw what is the case now, unless that was done a moment ago."""
         now = time.monotonic()
         if self._shows and now >= self._due:
             self._due = now + _EVERY
             progress, task = self._drawn or self._draw()
-            progress.update(task, completed=self._done, refresh=True)
+            progress.update(
+                task, completed=self._done, description=self._description(), refresh=True
+            )
+
+    def _description(self) -> str:
+        return f"{self._doing} ({self._noted})" if self._noted else self._doing
 
     def _draw(self) -> tuple[Progress, TaskID]:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         progress = Progress(
-            "Checking",
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -59,5 +84,5 @@ class Bar:
             redirect_stderr=False,
         )
         progress.start()
-        self._drawn = progress, progress.add_task("", total=self._total)
+        self._drawn = progress, progress.add_task(self._description(), total=self._total)
         return self._drawn

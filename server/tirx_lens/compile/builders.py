@@ -220,7 +220,8 @@ def _kernel_kind(definition: Node, tvm_names: frozenset[str]) -> BuilderKind | N
     for decorator in outer.children:
         if decorator.type != "decorator":
             continue
-        spelled = text_of(decorator).lstrip("@ ").split("(")[0].strip()
+        called = next(iter(children_of(decorator)), decorator)  # a comment may stand behind it
+        spelled = text_of(called).lstrip("@ ").split("(")[0].strip()
         first, _, last = spelled.rpartition(".") if "." in spelled else (spelled, "", spelled)
         if last == "prim_func":
             return BuilderKind.PRIM_FUNC

@@ -71,13 +71,15 @@ class ResultCache:
             self._results.popitem(last=False)
 
 
-def key_of(request: BuildRequest, environment: Environment, worker: str) -> str:
+def key_of(request: BuildRequest, environment: Environment, worker: str, place: str = "") -> str:
     """Return a hash of the sources, the arguments, the target, the TVM and the worker's own code.
 
-    Limits do not count. `worker` is the hash of the archive that builds.
+    Limits do not count. `worker` is the hash of the archive that builds, `place` what tells the
+    place it builds at from others: hosts may have the same paths and versions and be different.
     """
     parts = encode(request)
     parts["worker"] = worker
+    parts["place"] = place
     del parts["limits"]
     parts["environment"] = [
         environment.executable,

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
 
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+"""The exit codes of shells, `env` and containers for a program that they cannot start."""
+
+LONGEST_QUOTE = 200
+"""How many characters of what a program wrote may stand in a sentence."""
+
+
 class LaunchError(Exception):
     """A worker could not be started. The text is a sentence for the user, `detail` adds to it."""
 
@@ -30,6 +38,11 @@ class Launcher(ABC):
     def name(self) -> str:
         """What messages call the place: an interpreter's path, a host."""
 
+    @property
+    def interpreter(self) -> str:
+        """What messages call the Python there."""
+        return self.name
+
     @abstractmethod
     async def start(self, bootstrap: str) -> Process:
         """Start the process and return it, its three standard streams piped. Raises LaunchError."""
@@ -41,6 +54,11 @@ class Launcher(ABC):
         `exit_code` is None where it is still running but sent something else; `errors` is the end
         of its standard error.
         """
+
+    def why_lost(self, exit_code: int, errors: str) -> str:
+        """Return why a worker that was running has ended, where standard error says so, else ""."""
+        del exit_code, errors  # of an interpreter's own, most lines are the kernel's
+        return ""
 
     @abstractmethod
     def kill(self, process: Process) -> None:
@@ -55,3 +73,8 @@ def ending(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
+
+
+def printable(line: str) -> str:
+    """Return a line that a program wrote, as it may stand in a sentence."""
+    return "".join(filter(str.isprintable, line)).strip()[:LONGEST_QUOTE]

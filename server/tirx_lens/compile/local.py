@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import shutil
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.launcher import Launcher, LaunchError, ending
+from tirx_lens.compile.piped import kill_group, start_piped
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -42,17 +40,7 @@ class LocalLauncher(Launcher):
             raise LaunchError("Building kernels needs Linux or macOS: TVM's CUDA build is there")
         program = self._resolve()
         try:
-            return await asyncio.create_subprocess_exec(
-                program,
-                *self._arguments,
-                "-c",
-                bootstrap,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                limit=1 << 20,
-            )
+            return await start_piped((program, *self._arguments, "-c", bootstrap))
         except OSError as error:
             raise LaunchError(f"{self.name} cannot be run ({error.strerror}): {ADVICE}") from error
 
@@ -71,8 +59,7 @@ class LocalLauncher(Launcher):
 
     def kill(self, process: Process) -> None:
         """Kill the worker's process group."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process)
 
     def _resolve(self) -> str:
         if not self._interpreter.strip() or "\0" in self._interpreter:

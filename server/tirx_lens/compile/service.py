@@ -7,29 +7,35 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tirx_lens.compile.arch import arch_for
 from tirx_lens.compile.archive import worker_hash
 from tirx_lens.compile.cache import ResultCache, key_of
+from tirx_lens.compile.exchange import tell
 from tirx_lens.compile.launcher import LaunchError
-from tirx_lens.compile.result import (
-    BuildDiagnostic,
-    BuildResult,
-    Environment,
-    Severity,
-    Stage,
+from tirx_lens.compile.link import Link, link_of
+from tirx_lens.compile.result import BuildResult, Environment, Stage
+from tirx_lens.compile.session import (
+    RequestFailedError,
+    TooLargeError,
+    WorkerClosedError,
+    WorkerLostError,
+    WorkerSession,
 )
-from tirx_lens.compile.session import RequestFailedError, WorkerLostError, WorkerSession
-from tirx_lens.worker.codec import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from tirx_lens.compile.launcher import Launcher
     from tirx_lens.compile.request import BuildRequest, Limits
+    from tirx_lens.compile.result import HostReport
+    from tirx_lens.compile.targets import Target
+
+    Progress = Callable[[str], None]
 
 PARALLEL_BUILDS = 2
 
 GRACE = 10.0
-"""Seconds past a build's own limit after which the worker itself is taken to hang."""
+"""Seconds past a build's own limit after which a worker on this machine is taken to hang."""
 
 WARM_LIMIT = 330.0
 """Seconds that starting a worker and importing TVM may take; the worker's own limit is shorter."""
@@ -39,7 +45,9 @@ class Compiler:
     """Builds kernels with one worker, which it starts when needed and restarts when it dies.
 
     All methods belong to one event loop and none blocks it. `limits`, where given, replace those
-    of each request; `cache` is where results are remembered, in memory alone when not given.
+    of each request, and `time_limit`, in seconds, its limit on time. `cache` is where results are
+    remembered, in memory alone when not given; `place` tells the place this builds at from others
+    in it. `arch` is built for where a request names none; None: that of the worker's own GPU.
     """
 
     def __init__(
@@ -47,15 +55,23 @@ class Compiler:
         launcher: Launcher,
         *,
         limits: Limits | None = None,
+        time_limit: float | None = None,
         parallel: int = PARALLEL_BUILDS,
         cache: ResultCache | None = None,
+        link: Link | None = None,
+        arch: str | None = None,
+        place: str = "",
     ) -> None:
         self._launcher = launcher
         self._limits = limits
+        self._time_limit = time_limit
         self._slots = asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._session: WorkerSession | None = None
         self._cache = cache or ResultCache()
+        self._link = link or Link()
+        self._arch = arch
+        self._place = place
         self._under_way: dict[str, asyncio.Future[None]] = {}
 
     @property
@@ -67,41 +83,91 @@ class Compiler:
         """Start the worker, import TVM in it, and say what was found. Never raises for what is."""
         try:
             _, environment = await self._warm(None)
-        except LaunchError as error:
+        except (LaunchError, WorkerLostError) as error:
             return Environment("", self._launcher.name, reason=str(error), detail=error.detail)
         return environment
 
+    async def examine(self) -> HostReport:
+        """Start the worker and have it say what its host is.
+
+        Raises LaunchError where there is no worker, and WorkerLostError where it was lost
+        meanwhile: each is a sentence for the user, with a `detail`.
+        """
+        async with self._starting:
+            session = await self._connected(None)
+        try:
+            return await asyncio.wait_for(session.examine(), WARM_LIMIT)
+        except asyncio.TimeoutError as error:
+            session.kill()
+            raise WorkerLostError(f"The worker said nothing within {WARM_LIMIT:g} s") from error
+        except RequestFailedError as error:
+            raise WorkerLostError(f"The worker refused to examine its host: {error}") from error
+
     async def build(
-        self, request: BuildRequest, on_progress: Callable[[str], None] | None = None
+        self, request: BuildRequest, on_progress: Progress | None = None
     ) -> BuildResult:
         """Build, or return the remembered result of the same build.
 
         Whatever goes wrong is a diagnostic of the result. Cancelling the caller ends the build's
-        process.
+        process. On a remote link that breaks, the build is asked for once more on a new one.
         """
-        if self._limits is not None:
-            request = replace(request, limits=self._limits)
+        request = self._limited(request)
         async with self._slots:
             try:
-                session, environment = await self._warm(on_progress)
-                if not environment.usable:
-                    reason = environment.reason or "TVM did not say its version"
-                    return _failed(Stage.ENVIRONMENT, reason, environment.detail)
-                key = key_of(request, environment, worker_hash())
-                async with self._alone(key):
-                    result = self._cache.remembered(key)
-                    if result is None:
-                        result = await asyncio.to_thread(self._cache.get, key)
-                    if result is None:
-                        result = await self._run(session, request, on_progress)
-                        await asyncio.to_thread(self._cache.put, key, result)
-                return result
-            except LaunchError as error:
-                return _failed(Stage.ENVIRONMENT, str(error), error.detail)
+                return await self._built(request, on_progress)
+            except WorkerClosedError as error:
+                return BuildResult.refusal(Stage.WORKER, str(error), error.detail)
             except WorkerLostError as error:
-                return _failed(Stage.WORKER, str(error), error.detail)
-            except RequestFailedError as error:
-                return _failed(Stage.WORKER, f"The worker refused the build: {error}")
+                if not self._link.remote:
+                    return BuildResult.refusal(Stage.WORKER, str(error), error.detail)
+                return await self._built_again(request, on_progress, error)
+
+    def _limited(self, request: BuildRequest) -> BuildRequest:
+        limits = self._limits or request.limits
+        if self._time_limit is not None:
+            limits = replace(limits, time_seconds=self._time_limit)
+        return replace(request, limits=limits)
+
+    async def _built_again(
+        self, request: BuildRequest, on_progress: Progress | None, lost: WorkerLostError
+    ) -> BuildResult:
+        """Build once more after the link was lost, and say both things where that fails too."""
+        try:
+            result = await self._built(request, on_progress)
+        except WorkerLostError as error:
+            said = f"{lost}; then it was lost again: {error}"
+            return BuildResult.refusal(Stage.WORKER, said, error.detail or lost.detail)
+        if any(item.stage is Stage.ENVIRONMENT for item in result.diagnostics):
+            told = (
+                replace(item, message=f"{lost}; then: {item.message}")
+                for item in result.diagnostics
+            )
+            return replace(result, diagnostics=tuple(told))
+        return result
+
+    async def _built(self, request: BuildRequest, on_progress: Progress | None) -> BuildResult:
+        """Build, with the worker there is. Raises WorkerLostError."""
+        try:
+            session, environment = await self._warm(on_progress)
+            if not environment.usable:
+                reason = environment.reason or "TVM did not say its version"
+                return BuildResult.refusal(Stage.ENVIRONMENT, reason, environment.detail)
+            if not request.arch:
+                arch = self._arch or arch_for((await session.gpus()).gpus)
+                request = replace(request, arch=arch)
+            key = key_of(request, environment, worker_hash(), self._place)
+            async with self._alone(key):
+                result = await self._remembered(session, key)
+                if result is None:
+                    result = await self._run(session, request, on_progress)
+                    await asyncio.to_thread(self._cache.put, key, result)
+            return result
+        except LaunchError as error:
+            return BuildResult.refusal(Stage.ENVIRONMENT, str(error), error.detail)
+        except TooLargeError as error:
+            return BuildResult.refusal(Stage.LIMIT, str(error))
+        except RequestFailedError as error:
+            return BuildResult.refusal(Stage.WORKER, f"The worker refused the build: {error}")
 
     @contextlib.asynccontextmanager
     async def _alone(self, key: str) -> AsyncIterator[None]:
@@ -126,48 +192,85 @@ class Compiler:
         if session is not None:
             await session.close()
 
-    async def _warm(
-        self, on_progress: Callable[[str], None] | None
-    ) -> tuple[WorkerSession, Environment]:
+    async def _connected(self, on_progress: Progress | None) -> WorkerSession:
+        """Return the running worker, or start one; `_starting` is held.
+
+        Raises LaunchError and WorkerLostError.
+        """
+        session, self._session = self._session, None
+        if session is None or not session.alive:
+            if session is not None:
+                await session.close()
+            session = await WorkerSession.start(self._launcher, self._link, on_progress)
+        self._session = session
+        return session
+
+    async def _warm(self, on_progress: Progress | None) -> tuple[WorkerSession, Environment]:
+        """Return a worker with TVM imported. Raises LaunchError; of a remote one WorkerLostError.
+
+        A local worker that is lost by then was none: it would be lost again.
+        """
         async with self._starting:
-            session = self._session
-            if session is None or not session.alive:
-                if session is not None:
-                    await session.close()
-                session = self._session = await WorkerSession.start(self._launcher)
-            if on_progress is not None and not session.warmed:
-                on_progress("importing TVM")
             try:
+                session = await self._connected(on_progress)
+                if not session.warmed:
+                    tell(on_progress, "importing TVM")
                 environment = await asyncio.wait_for(session.warm(), WARM_LIMIT)
             except asyncio.TimeoutError as error:
-                session.kill()
+                if self._session is not None:
+                    self._session.kill()
                 raise LaunchError(f"Importing TVM took more than {WARM_LIMIT:g} s") from error
             except WorkerLostError as error:
+                if self._link.remote:
+                    raise
                 raise LaunchError(str(error), error.detail) from error
             if not environment.usable:  # a fresh worker will see what is installed by then
                 self._session = None
                 await session.close()
             return session, environment
 
+    async def _remembered(self, session: WorkerSession, key: str) -> BuildResult | None:
+        """Return the result under a key, if the files it is also made of are as they were."""
+        result = self._cache.remembered(key)
+        if result is None:
+            result = await asyncio.to_thread(self._cache.get, key)
+        if result is None or not self._link.remote or not result.loaded:
+            return result
+        return result if await session.has_unchanged(result.loaded) else None
+
     async def _run(
-        self,
-        session: WorkerSession,
-        request: BuildRequest,
-        on_progress: Callable[[str], None] | None,
+        self, session: WorkerSession, request: BuildRequest, on_progress: Progress | None
     ) -> BuildResult:
         name = request.builder or request.kernel or request.entry
-        asked = session.request(
-            "build", encode(request), doing=f"building {name}", on_progress=on_progress
-        )
+        asked = session.build(request, doing=f"building {name}", on_progress=on_progress)
+        if self._link.remote:  # a slow link takes its time; one that is dead falls silent
+            return await asked
         limit = request.limits.time_seconds + GRACE
         try:
-            return decode(BuildResult, await asyncio.wait_for(asked, limit))
+            return await asyncio.wait_for(asked, limit)
         except asyncio.TimeoutError as error:
             session.kill()
             raise WorkerLostError(f"The worker did not answer within {limit:g} s") from error
-        except ValueError as error:
-            raise WorkerLostError(f"The worker's answer cannot be read: {error}") from error
 
 
-def _failed(stage: Stage, message: str, detail: str = "") -> BuildResult:
-    return BuildResult(diagnostics=(BuildDiagnostic(Severity.ERROR, stage, message, detail),))
+def compiler_for(
+    target: Target, cache: ResultCache | None = None, *, time_limit: float | None = None
+) -> Compiler:
+    """Make the compiler of a target. It starts nothing yet.
+
+    The target's limit on time holds for every build, unless `time_limit`, in seconds, is given.
+    `cache` is for builds on this machine: what another one built is remembered in memory alone,
+    since its files cannot be looked at when the next session begins.
+    """
+    from tirx_lens.compile.launchers import launcher_for
+    from tirx_lens.compile.targets import Origin, shown
+
+    return Compiler(
+        launcher_for(target),
+        time_limit=target.time_limit if time_limit is None else time_limit,
+        parallel=target.concurrency,
+        cache=None if target.is_remote else cache,
+        link=link_of(target),
+        arch=target.arch,
+        place="" if target.origin is Origin.BUILT_IN else shown(target),
+    )

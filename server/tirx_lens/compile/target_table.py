@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from tirx_lens.compile.ssh_options import refused_argument
 from tirx_lens.compile.targets import LOCAL_NAME, LauncherKind, Origin, Target
 
 if TYPE_CHECKING:
@@ -14,21 +16,26 @@ if TYPE_CHECKING:
 
 MOST_CONCURRENT = 64
 LONGEST_LIMIT = 86_400.0
+LONGEST_SHOWN = 60
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 # A user and a host name, an address, or a name that the user's ssh configuration knows. No shell
 # and no ssh option can come out of it: it does not begin with a dash.
-_HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_](?:[A-Za-z0-9_.:%-]*)")
+_HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_:][A-Za-z0-9_.:%-]*")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[af]?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetProblem:
-    """A sentence about what cannot be taken, and the key below the table that it is about."""
+    """A sentence about what cannot be taken, and the key below the table that it is about.
+
+    `of_key` tells that it is about the key itself and not its value.
+    """
 
     key: tuple[str | int, ...]
     message: str
+    of_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +55,12 @@ def read_target(name: str, table: object, origin: Origin) -> ReadTarget:
         reader.problems.append(TargetProblem((), said))
     values: dict[str, Any] = {}
     if not isinstance(table, dict):
-        reader.problems.append(TargetProblem((), f"A target must be a table, not {table!r:.60}."))
+        reader.problems.append(TargetProblem((), f"A target must be a table, not {_shown(table)}."))
     else:
         values = reader.read(table)
         reader.check_launcher(values)
+        reader.check_path(values)
+        reader.check_ssh_args(values, origin)
     if reader.problems:
         return ReadTarget(None, tuple(reader.problems))
     return ReadTarget(Target(name, origin=origin, **values))
@@ -67,12 +76,13 @@ class _Reader:
             if key not in _KEYS:
                 near = get_close_matches(str(key).replace("-", "_").lower(), _KEYS, n=1)
                 hint = f"did you mean `{near[0]}`?" if near else f"the keys are {', '.join(_KEYS)}."
-                self.problems.append(TargetProblem((key,), f"A target has no key `{key}`: {hint}"))
+                said = f"A target has no key `{key}`: {hint}"
+                self.problems.append(TargetProblem((key,), said, of_key=True))
                 continue
             try:
                 values[key] = _KEYS[key](value)
             except ValueError as error:
-                said = f"`{key}` must be {error}, not {value!r:.60}."
+                said = f"`{key}` must be {error}, not {_shown(value)}."
                 self.problems.append(TargetProblem((key,), said))
         return values
 
@@ -93,6 +103,27 @@ class _Reader:
             if key in values and kind is not owner and "launcher" not in bad:
                 said = f'`{key}` is for the launcher "{owner.value}", and this one is '
                 self.problems.append(TargetProblem((key,), f'{said}"{kind.value}".'))
+
+    def check_path(self, values: Mapping[str, Any]) -> None:
+        """Refuse a path on this machine that means another file wherever the server was started."""
+        kind = values.get("launcher", LauncherKind.LOCAL)
+        key = {LauncherKind.LOCAL: "python", LauncherKind.COMMAND: "argv"}.get(kind, "")
+        program = next(iter(values.get(key, ())), "")
+        if "/" in program and not program.startswith(("/", "~/")):
+            said = f"`{key}` must begin with a name on PATH, `/` or `~/`, not {_shown(program)}."
+            self.problems.append(TargetProblem((key,), said))
+
+    def check_ssh_args(self, values: Mapping[str, Any], origin: Origin) -> None:
+        """Refuse arguments of ssh that would skip a check or give no session."""
+        refused = refused_argument(values.get("ssh_args", ()), origin)
+        if refused is not None:
+            self.problems.append(TargetProblem(("ssh_args", refused.index), refused.message))
+
+
+def _shown(value: object) -> str:
+    """Spell a value as TOML and JSON do, shortly."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _launcher(value: object) -> LauncherKind:

@@ -1,6 +1,7 @@
 """The text of a pyproject.toml -> its `[tool.tirx-lens]`, with a problem for each bad value.
 
-Nothing that is executed is chosen here: no interpreter, path or host is read from a project.
+Targets alone name programs and hosts. Here they are read and checked, and no more: a project's are
+used once the user has confirmed them.
 """
 
 from __future__ import annotations
@@ -171,10 +172,27 @@ class _Reader:
         return replace(c, arguments=tuple(read))
 
     def targets(self, path: Key, value: object, c: Configuration) -> Configuration:
-        """Take a table without looking into it: the name is reserved."""
         if not isinstance(value, dict):
-            self._refuse_value(path, "must be a table", value)
-        return c
+            said = "must be a table with a table for each target, such as"
+            self._refuse_value(path, f"{said} {_TARGET}", value)
+            return c
+        # Few projects have any: the others do not pay for what reads them.
+        from tirx_lens.compile.target_table import read_target
+        from tirx_lens.compile.targets import Origin
+
+        targets = []
+        for name, table in value.items():
+            read = read_target(name, table, Origin.PROJECT)
+            for problem in read.problems:
+                place = (*path, name, *problem.key)
+                message = f"In {_named((*path, name))}: {problem.message}"
+                if problem.of_key and (span := self.places.key(place)) is not None:
+                    self.problems.append(ConfigurationProblem(message, span))
+                else:
+                    self._refuse(place, message)
+            if read.target is not None:
+                targets.append(read.target)
+        return replace(c, targets=tuple(targets))
 
     def _argument_sets(self, path: Key, value: object) -> Iterator[tuple[Key, dict[str, object]]]:
         """Yield the table of a builder, or each of its tables where it has a list of them."""
@@ -236,6 +254,7 @@ class _Reader:
 
 
 _EXAMPLE = '["TX102"]'
+_TARGET = 'gpu1 = { launcher = "ssh", host = "gpu1" }'
 _KEYS: dict[str, Callable[[_Reader, Key, object, Configuration], Configuration]] = {
     "select": _Reader.select,
     "ignore": _Reader.ignore,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.patterns import PathPattern
     from tirx_lens.model.given import BuilderArguments, TvmVersion
     from tirx_lens.model.source import SourceText
@@ -39,6 +40,7 @@ class Configuration:
     """One `[tool.tirx-lens]`. `select` is None where it is not said which rules report.
 
     Of `arguments`, the later go before the earlier, and those with a pattern before those without.
+    Nobody has confirmed the `targets` yet.
     """
 
     select: tuple[str, ...] | None = None
@@ -48,6 +50,7 @@ class Configuration:
     tvm_version: TvmVersion | None = None
     unused_suppressions: bool = False
     arguments: tuple[ArgumentsFor, ...] = ()
+    targets: tuple[Target, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

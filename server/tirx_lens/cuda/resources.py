@@ -39,16 +39,20 @@ class Resources:
 
 def resources_of(kernel: KernelResult) -> Resources:
     """Put together what the build and, where it ran, the CUDA compiler say of a kernel."""
-    machine = kernel.machine
-    reports = machine.reports if machine is not None else ()
-    report = next((r for r in reports if r.kernel.startswith(kernel.name)), None)
-    report = report or (reports[0] if len(reports) == 1 else None)
-    compiler = machine.compiler if machine is not None else ""
+    report = report_of(kernel)
+    compiler = kernel.machine.compiler if kernel.machine is not None else ""
     facts = [*_compiled(report, compiler), *_storage(kernel, report), *_launch(kernel)]
     fitting = _fitting(kernel, report)
     if fitting is not None:
         facts += _occupied(kernel, *fitting, compiler)
     return Resources(kernel.name, tuple(facts), _summary(kernel, report, fitting))
+
+
+def report_of(kernel: KernelResult) -> ResourceReport | None:
+    """Return what the assembler says of a kernel, where it was asked."""
+    reports = kernel.machine.reports if kernel.machine is not None else ()
+    report = next((r for r in reports if r.kernel.startswith(kernel.name)), None)
+    return report or (reports[0] if len(reports) == 1 else None)
 
 
 def _compiled(report: ResourceReport | None, compiler: str) -> Iterator[Fact]:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
 
 
+ENVIRONMENT = ""
+"""What stands for a builder in reports on the environment: the newest build of any tells it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The findings of one build of a builder, as places in a text: first in the one it built.

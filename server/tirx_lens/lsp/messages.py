@@ -30,6 +30,9 @@ STATUS = "tirxLens/status"
 WORKSHEET = "tirxLens/worksheet"
 """Request: the worksheets of an open document's kernels. Executes nothing."""
 
+LOCAL_TARGET = "local"
+"""The target that is the interpreter chosen on this machine."""
+
 
 class MalformedMessageError(ValueError):
     """The parameters of a message are not of the shape they must have; the text says which."""
@@ -259,7 +262,8 @@ class ChooseArguments:
 class Failed:
     """There is nothing to show. `line` and `column` are zero-based, in the client's units.
 
-    `document` is the URI of the whole message, for a client that can show it.
+    `document` is the URI of the whole message, for a client that can show it; `builder` is what was
+    built. `can_retry` says that the same build may go well another time: a host did not answer.
     """
 
     message: str
@@ -268,6 +272,8 @@ class Failed:
     line: int | None = None
     column: int | None = None
     document: str | None = None
+    builder: str | None = None
+    can_retry: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
@@ -277,6 +283,8 @@ class Failed:
             "line": self.line,
             "column": self.column,
             "document": self.document,
+            "builder": self.builder,
+            "canRetry": self.can_retry or None,
         }
         return reply | {name: value for name, value in more.items() if value is not None}
 
@@ -313,12 +321,16 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What `tirxLens/status` says. `tvm_version` is None until a build has told it."""
+    """What `tirxLens/status` says. `tvm_version` is None until a build has told it.
+
+    `target` is the name of the chosen one; the interpreter is that of the local target.
+    """
 
     state: State
     interpreter: str
     tvm_version: str | None = None
     message: str = ""
+    target: str = LOCAL_TARGET
 
     def to_json(self) -> dict[str, Any]:
         """Return the parameters of the notification."""
@@ -327,4 +339,5 @@ class Status:
             "interpreter": self.interpreter,
             "tvmVersion": self.tvm_version,
             "message": self.message,
+            "target": self.target,
         }

@@ -18,6 +18,7 @@ from tirx_lens.model.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from tirx_lens.analysis import Analysis
+    from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.find import Configurations
     from tirx_lens.configuration.options import FileOptions
     from tirx_lens.configuration.table import ConfigurationFile, ConfigurationProblem
@@ -63,18 +64,37 @@ class Projects:
         self._read = None
         self._known = {}
 
+    def targets(self, uri: str | None) -> tuple[Target, ...]:
+        """Return the targets that the project of a document names.
+
+        Without a document that is the project of the first folder of the workspace. May read files:
+        not for the message loop.
+        """
+        path = path_of(uri) if uri is not None else None
+        folder = path.parent if path is not None else self._first_folder()
+        file = self._configurations().nearest(folder) if folder is not None else None
+        return file.configuration.targets if file is not None else ()
+
     def _find(self, uri: str) -> FileOptions:
-        from tirx_lens.configuration.find import Configurations
         from tirx_lens.configuration.options import options_for
 
         overrides = self._server.settings.overrides
         path = path_of(uri)
         if path is None:
             return options_for(Path(uri), None, overrides)
+        return options_for(path, self._configurations().nearest(path.parent), overrides)
+
+    def _configurations(self) -> Configurations:
+        from tirx_lens.configuration.find import Configurations
+
         read = self._read
         if read is None:
             self._read = read = Configurations()
-        return options_for(path, read.nearest(path.parent), overrides)
+        return read
+
+    def _first_folder(self) -> Path | None:
+        folders = self._server.workspace.folders.values()
+        return next((path for folder in folders if (path := path_of(folder.uri))), None)
 
     def report(self) -> None:
         """Tell the user, once, of problems in files that no editor shows."""

@@ -16,7 +16,7 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from tirx_lens.lsp import messages
+from tirx_lens.lsp import messages, target_messages
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 _log = logging.getLogger(__name__)
+
+_OURS = (
+    messages.CUDA,
+    messages.TIMELINE,
+    messages.WORKSHEET,
+    target_messages.TARGETS,
+    target_messages.CHOOSE_TARGET,
+    target_messages.DOCTOR,
+)
 
 
 class _Undecodable:
@@ -47,7 +56,7 @@ class LensProtocol(LanguageServerProtocol):
         self, method: str
     ) -> type[Any] | None:
         """Return the class that a message with this method decodes to."""
-        if method in (messages.CUDA, messages.TIMELINE, messages.WORKSHEET):
+        if method in _OURS:
             return messages.RawRequest
         return super().get_message_type(method)
 

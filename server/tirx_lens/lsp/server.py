@@ -13,29 +13,39 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from tirx_lens import __version__
-from tirx_lens.lsp import actions, completing, edits, explaining, messages, protocol
+from tirx_lens.lsp import (
+    actions,
+    completing,
+    edits,
+    explaining,
+    messages,
+    protocol,
+    target_messages,
+)
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
-from tirx_lens.lsp.compilers import local_compiler
+from tirx_lens.lsp.compilers import compiler_for
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
+from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.lsp.targets import WorkspaceTargets
 from tirx_lens.lsp.timeline import timeline_reply
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
 from tirx_lens.lsp.worksheet import reply_to
 from tirx_lens.model.source import Encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tirx_lens.analysis import Analysis, Selection
-    from tirx_lens.lsp.cuda import CompilerFactory
+    from tirx_lens.lsp.compilers import CompilerFactory
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
@@ -68,6 +78,7 @@ class LensServer(LanguageServer):
         self.background = Background()
         self.projects = Projects(self)
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
+        self.targets = WorkspaceTargets(self)
         self.cuda = CudaService(self, compilers)
         self.reports = Reports()
         self.whole_messages = WholeMessages(self)
@@ -98,6 +109,7 @@ class LensServer(LanguageServer):
         if isinstance(options, dict):
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
+            self.targets.restore(options.get("targets"))
             self.configure(options.get("settings"))
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
@@ -176,12 +188,13 @@ class LensServer(LanguageServer):
         text = await self._fixed_text(document)
         return actions.fix_all(action, document, text, self.client)
 
-    def take_report(self, uri: str, builder: str, report: Report) -> None:
-        """Show what a build said of a document, beside what the rules find."""
+    def take_reports(self, uri: str, reports: Mapping[str, Report]) -> None:
+        """Show what a build said of a document, by builder, beside what the rules find."""
         document = self.documents.get(uri)
         if document is None:
             return
-        self.reports.put(document.uri, builder, report)
+        for builder, report in reports.items():
+            self.reports.put(document.uri, builder, report)
         analysed = self.schedule.done(document.uri)
         if analysed is not None:
             self._publish(analysed)  # else the analysis under way will
@@ -289,7 +302,7 @@ def create_server(
     `analyse` and `compilers` stand in for the real ones in tests.
     """
     server = LensServer(
-        LazyAnalyser if analyse is None else lambda *_: analyse, compilers or local_compiler
+        LazyAnalyser if analyse is None else lambda *_: analyse, compilers or compiler_for
     )
 
     @server.feature(types.INITIALIZE)
@@ -374,6 +387,18 @@ def create_server(
         reply = await server.cuda.reply_to(params)
         # It has as many entries as the CUDA has lines: too many for the message loop.
         return await server.background.run(reply.to_json)
+
+    @server.feature(target_messages.TARGETS)
+    async def targets(params: Any) -> dict[str, Any]:
+        return (await server.targets.list_for(params)).to_json()
+
+    @server.feature(target_messages.CHOOSE_TARGET)
+    async def choose_target(params: Any) -> dict[str, Any]:
+        return (await server.targets.choose(params)).to_json()
+
+    @server.feature(target_messages.DOCTOR)
+    async def doctor(params: Any) -> dict[str, Any]:
+        return (await doctor_reply(server, params)).to_json()
 
     @server.feature(messages.WORKSHEET)
     async def worksheet(params: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tirx_lens.lsp.logs import LEVELS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.options import Overrides
 
 SECTION = "tirx-lens"
@@ -20,7 +21,8 @@ SECTION = "tirx-lens"
 class Settings:
     """What the user chose. `interpreter` is an argv, `time_limit` is in seconds.
 
-    `select` is None where the project's configuration is to say which rules report.
+    `select` is None where the project's configuration is to say which rules report. `targets` are
+    the user's own: a client takes them from no workspace.
     """
 
     interpreter: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ class Settings:
     build_on_save: bool = False
     participant_hints: bool = False
     arrival_hints: bool = False
+    targets: tuple[Target, ...] = ()
 
     @property
     def hints(self) -> tuple[bool, bool]:
@@ -84,7 +87,31 @@ def read_settings(values: object, defaults: Settings | None = None) -> SettingsR
                 f"setting {SECTION}.{name} must be {error}, not {_shown(value)}; using "
                 f"{'the default' if kept is None else repr(kept)}"
             )
+    if values.get("targets"):
+        accepted["targets"], problems = _targets(values["targets"])
+        refused += problems
     return SettingsRead(replace(settings, **accepted), tuple(refused))
+
+
+def _targets(tables: object) -> tuple[tuple[Target, ...], list[str]]:
+    """Read the table of each target; one with a problem is left out."""
+    from tirx_lens.compile.target_table import read_target  # when there are any
+    from tirx_lens.compile.targets import Origin
+
+    setting = f"{SECTION}.targets"
+    if not isinstance(tables, dict):
+        said = f"setting {setting} must be an object with an object for each target, not "
+        return (), [f"{said}{_shown(tables)}; using none"]
+    targets, refused = [], []
+    for name, table in tables.items():
+        read = read_target(name, table, Origin.SETTINGS)
+        if read.target is not None:
+            targets.append(read.target)
+        for problem in read.problems:
+            refused.append(
+                f"setting {setting}, target {_shown(name)} is left out: {problem.message}"
+            )
+    return tuple(targets), refused
 
 
 def _shown(value: object) -> str:

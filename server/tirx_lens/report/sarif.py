@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tirx_lens.model.finding import INVALID_SUPPRESSION, UNUSED_SUPPRESSION, Severity
 from tirx_lens.model.source import Encoding
 from tirx_lens.report.paths import normal_path
-from tirx_lens.rules.registry import RULES
+from tirx_lens.rules.registry import ALL
 from tirx_lens.rules.urls import HOME, rule_url
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
     from tirx_lens.report.checked import CheckedFile, NamedText
-    from tirx_lens.rules.rule import Rule
+    from tirx_lens.rules.rule import Page
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -52,7 +52,7 @@ _OF_COMMENTS = {
         "they would silence. Removing them is safe.",
     ),
 }
-_IDS = (*(rule.code for rule in RULES), *_OF_COMMENTS)
+_IDS = (*(rule.code for rule in ALL), *_OF_COMMENTS)
 _INDEX = {code: index for index, code in enumerate(_IDS)}
 
 
@@ -71,7 +71,7 @@ def as_sarif(
                 "version": version,
                 "informationUri": HOME,
                 "rules": [
-                    *(_rule(rule) for rule in RULES),
+                    *(_rule(rule) for rule in ALL),
                     *(_of_comments(name, *said) for name, said in _OF_COMMENTS.items()),
                 ],
             }
@@ -90,13 +90,13 @@ def as_sarif(
     return json.dumps(log, indent=2, ensure_ascii=False)
 
 
-def default_severity(rule: type[Rule]) -> Severity:
+def default_severity(rule: type[Page]) -> Severity:
     """Return the level that a rule's page names first."""
     word = re.match(r"\w+", rule.levels)
     return Severity(word[0] if word else "")
 
 
-def _rule(rule: type[Rule]) -> dict[str, object]:
+def _rule(rule: type[Page]) -> dict[str, object]:
     page = rule.documentation()
     return {
         "id": rule.code,

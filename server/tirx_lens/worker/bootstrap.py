@@ -18,13 +18,17 @@ Whatever a shell or a login banner prints before it is skipped.
 
 MINIMUM_PYTHON = (3, 10)
 
+UNFED = "tirx-lens: no pipe leads here"
+"""What the lines say where their standard input is a device: the null device, or a terminal."""
+
 BOOTSTRAP = r"""
 import sys
 if sys.path[:1] == [""]: del sys.path[0]
 import os
 os.write(1, ("<<tirx-lens-" + "worker %d.%d.%d>>\n" % tuple(sys.version_info[:3])).encode())
 if sys.version_info < (3, 10): sys.exit(3)
-import hashlib, importlib.abc, importlib.util, io, zipfile
+import hashlib, importlib.abc, importlib.util, io, stat, zipfile
+if stat.S_ISCHR(os.fstat(0).st_mode): sys.exit("tirx-lens: no pipe leads here")
 def read(count):
     data = b""
     while len(data) < count:
@@ -33,7 +37,7 @@ def read(count):
         data += chunk
     return data
 length, digest = int.from_bytes(read(8), "big"), read(32)
-archive = read(length)
+archive = read(length) if length < 1 << 24 else b""
 if hashlib.sha256(archive).digest() != digest:
     sys.exit("tirx-lens: the worker was damaged on its way here")
 class Archive(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):

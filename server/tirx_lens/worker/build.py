@@ -12,6 +12,7 @@ from .loaded import Beginning, loaded_since
 from .messages import BuildDiagnostic, BuildRequest, BuildResult, KernelResult, Severity, Stage
 from .module import import_entry
 from .quicken import quicken
+from .scratch import trouble
 from .source_map import SourceMapper
 
 if TYPE_CHECKING:
@@ -25,13 +26,7 @@ def build(request: BuildRequest, tree: SourceTree, progress: Callable[[str], Non
     try:
         tree.write()
     except OSError as error:
-        return _failed(
-            BuildDiagnostic(
-                Severity.ERROR,
-                Stage.WORKER,
-                f"The sources cannot be copied to {tree.root}: {error.strerror or error}",
-            )
-        )
+        return BuildResult.refusal(Stage.WORKER, trouble(error))
     quicken()
     beginning = Beginning.now()
     mapper = SourceMapper(tree, wanted=request.source_map)
@@ -62,7 +57,7 @@ def _build(
     for kernel in kernels:
         progress(f"compiling {kernel.name}")
         try:
-            results.append(compile_kernel(kernel, request, tree, mapper))
+            results.append(compile_kernel(kernel, request, tree, mapper, progress))
         except BuildError as failure:
             diagnostics.append(failure.diagnostic)
     return BuildResult(tuple(results), (*diagnostics, *mapper.notes))

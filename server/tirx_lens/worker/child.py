@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build import build
 from .codec import encode
 from .framing import frame
 from .memory import limit_memory
+from .messages import BuildResult, Stage
+from .scratch import trouble
 from .sources import SourceTree
 
 if TYPE_CHECKING:
@@ -49,15 +50,21 @@ def run_job(job: Job) -> int:
 
     _no_core_dumps()
     limit_memory(job.request.limits.memory_bytes)
-    with Path(job.directory, TRACE_FILE).open("w") as trace:
-        faulthandler.enable(file=trace, all_threads=False)
-        if TRACE_SIGNAL is not None:
-            faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)
-        tree = SourceTree(str(Path(job.directory, SOURCES)), job.request.files)
-        result = build(job.request, tree, lambda text: send({"progress": text}))
-        _flush()
-        send({"result": encode(result)})
-        faulthandler.disable()
+    try:
+        trace = os.open(Path(job.directory, TRACE_FILE), os.O_WRONLY | os.O_CREAT, 0o600)
+    except OSError as error:
+        send({"result": encode(BuildResult.refusal(Stage.WORKER, trouble(error)))})
+        return 0
+    from .build import build  # the rehearsal has loaded it; a worker that only greets does without
+
+    faulthandler.enable(file=trace, all_threads=False)
+    if TRACE_SIGNAL is not None:
+        faulthandler.register(TRACE_SIGNAL, file=trace, all_threads=False)
+    tree = SourceTree(str(Path(job.directory, SOURCES)), job.request.files)
+    result = build(job.request, tree, lambda text: send({"progress": text}))
+    _flush()
+    send({"result": encode(result)})
+    faulthandler.disable()
     return 0
 
 

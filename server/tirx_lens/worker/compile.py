@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .dispatch import DispatchWatch
@@ -12,14 +13,20 @@ from .machine_code import machine_code_of
 from .messages import Frame, KernelResult, Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .builder import Kernel
-    from .messages import BuildRequest, Scalar
+    from .messages import BuildRequest, MachineCode, Scalar
     from .source_map import SourceMapper
     from .sources import SourceTree
 
 
 def compile_kernel(
-    kernel: Kernel, request: BuildRequest, tree: SourceTree, mapper: SourceMapper
+    kernel: Kernel,
+    request: BuildRequest,
+    tree: SourceTree,
+    mapper: SourceMapper,
+    progress: Callable[[str], None],
 ) -> KernelResult:
     """Lower one kernel and print its CUDA. Raises BuildError.
 
@@ -36,6 +43,11 @@ def compile_kernel(
         if dispatches.failed:
             diagnostic = dispatches.explain(diagnostic)
         raise BuildError(diagnostic) from error
+    machine: MachineCode | None = None
+    if request.machine_code:
+        progress(f"compiling the machine code of {kernel.name}")
+        # Beside the sources, so that whoever removes those removes what is left there too.
+        machine = machine_code_of(cuda, request.arch, str(Path(tree.root).parent))
     extents = launches.extents()
     place = _place_of(kernel, request, tree)
     known = definition_of(tree, request.entry, kernel.name) is not None
@@ -51,7 +63,7 @@ def compile_kernel(
         ),
         launch=launch_of(extents),
         resources=resources_of(extents, cuda),
-        machine=machine_code_of(cuda, request.arch) if request.machine_code else None,
+        machine=machine,
         config=kernel.config,
     )
 

@@ -43,16 +43,19 @@ class CompilerError(Exception):
     """The CUDA does not compile; the text is what the compiler says."""
 
 
-def compile_cuda(text: str, arch: str, tools: Toolchain) -> GpuCode:
-    """Compile a text for an architecture such as `sm_100a`. Raises `CompilerError`."""
+def compile_cuda(text: str, arch: str, tools: Toolchain, scratch: str | None = None) -> GpuCode:
+    """Compile a text for an architecture such as `sm_100a`. Raises `CompilerError` and OSError.
+
+    Files that are needed meanwhile are made in `scratch`, or where the system has such files.
+    """
     if tools.nvrtc is not None:
         return _with_nvrtc(text, arch, tools)
-    return _with_nvcc(text, arch, tools)
+    return _with_nvcc(text, arch, tools, scratch)
 
 
-def disassemble(cubin: bytes, tools: Toolchain) -> str:
+def disassemble(cubin: bytes, tools: Toolchain, scratch: str | None = None) -> str:
     """Return the machine code as nvdisasm prints it, with the lines it came from."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
         return _run([tools.nvdisasm, "-gi", "-c", str(path)]).stdout
@@ -110,10 +113,10 @@ class _Program:
             raise CompilerError(f"NVRTC gave error {status}")
 
 
-def _with_nvcc(text: str, arch: str, tools: Toolchain) -> GpuCode:
+def _with_nvcc(text: str, arch: str, tools: Toolchain, scratch: str | None) -> GpuCode:
     nvcc = tools.nvcc or "nvcc"
     release = re.search(r"release ([\d.]+)", _run([nvcc, "--version"]).stdout)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         source = Path(folder, FILE)
         source.write_text(text, "utf-8")
         virtual = arch.replace("sm_", "compute_")
@@ -129,9 +132,11 @@ def _with_nvcc(text: str, arch: str, tools: Toolchain) -> GpuCode:
 
 def _run(words: Iterable[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
     argv = list(words)
+    # The passes of nvcc hand each other files.
+    env = None if folder is None else {**os.environ, "TMPDIR": folder}
     try:
         done = subprocess.run(
-            argv, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+            argv, cwd=folder, env=env, capture_output=True, text=True, errors="replace", check=False
         )
     except OSError as error:
         raise CompilerError(f"{argv[0]}: {error.strerror or error}") from error

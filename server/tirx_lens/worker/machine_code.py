@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .gpu_code import FILE, CompilerError, compile_cuda, disassemble
 from .messages import CodeLine, MachineCode, ResourceReport
+from .scratch import trouble
 from .toolchain import NoToolchainError, find_toolchain
 
 if TYPE_CHECKING:
@@ -34,8 +35,11 @@ _BARRIERS = re.compile(r"used (\d+) barriers")
 _SMEM = re.compile(r"(\d+) bytes smem")
 
 
-def machine_code_of(cuda: str, arch: str) -> MachineCode:
-    """Compile a generated text and read all that comes of it; why there is nothing, where so."""
+def machine_code_of(cuda: str, arch: str, scratch: str | None = None) -> MachineCode:
+    """Compile a generated text and read all that comes of it; why there is nothing, where so.
+
+    Files that are needed meanwhile are made in `scratch`, or where the system has such files.
+    """
     try:
         tools = find_toolchain()
     except NoToolchainError as error:
@@ -44,8 +48,10 @@ def machine_code_of(cuda: str, arch: str) -> MachineCode:
     first = cuda.count("\n", 0, starts[0]) + 1 if starts else 1
     inside = range(first, cuda.count("\n") + 2)
     try:
-        code = compile_cuda(cuda, arch, tools)
-        printed = disassemble(code.cubin, tools)
+        code = compile_cuda(cuda, arch, tools, scratch)
+        printed = disassemble(code.cubin, tools, scratch)
+    except OSError as error:
+        return MachineCode(problem=trouble(error))
     except CompilerError as error:
         words = str(error)
         said = next((line for line in words.splitlines() if "error" in line), words)

@@ -85,6 +85,7 @@ class BuildRequest:
     machine_code: bool = False
     """Whether to compile the CUDA too, for PTX, SASS and the resource report."""
     arch: str = "sm_100a"
+    """The architecture to compile for; empty: that of the target, or else of its host's GPU."""
     limits: Limits = Limits()
 
 
@@ -257,6 +258,11 @@ class BuildResult:
     diagnostics: tuple[BuildDiagnostic, ...] = ()
     output: str = ""
     loaded: tuple[LoadedFile, ...] = ()
+
+    @classmethod
+    def refusal(cls, stage: Stage, reason: str, detail: str = "") -> BuildResult:
+        """Return the result of a build that could not be tried."""
+        return cls(diagnostics=(BuildDiagnostic(Severity.ERROR, stage, reason, detail),))
 
     @property
     def failed(self) -> bool:

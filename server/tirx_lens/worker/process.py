@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -95,13 +96,16 @@ class BuildProcess:
         status = 70
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
             for descriptor in (*inherited, self._result_fd, self._output_fd):
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
             os.dup2(output_end, 1)
             os.dup2(output_end, 2)
             status = run_job(job)
+        except BaseException:
+            traceback.print_exc()  # into the output of the build, which the message quotes
         finally:
             os._exit(status)
 

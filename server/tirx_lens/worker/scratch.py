@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -11,6 +12,9 @@ from pathlib import Path
 
 PREFIX = "tirx-lens-worker-"
 LOCK = "lock"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ADVICE = "make room there, or set TMPDIR to a folder on another disk"
 
 
 class Scratch:
@@ -22,7 +26,7 @@ class Scratch:
 
     def __init__(self) -> None:
         """Make the directory. Raises OSError where no temporary directory can be written."""
-        _sweep(Path(tempfile.gettempdir()))
+        _sweep(Path(scratch_parent()))
         self._root = Path(tempfile.mkdtemp(prefix=PREFIX))
         unfinished = self._root / "unlocked"
         self._lock = os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600)
@@ -37,6 +41,25 @@ class Scratch:
         """Remove the directory and all below it."""
         shutil.rmtree(self._root, ignore_errors=True)
         os.close(self._lock)
+
+
+def scratch_parent() -> str:
+    """Return the folder that scratch directories stand in. Raises OSError where there is none."""
+    return tempfile.gettempdir()
+
+
+def trouble(error: OSError) -> str:
+    """Say in one sentence why the builds have no room to work in, and what to do."""
+    try:
+        folder = scratch_parent()
+    except OSError:
+        return (
+            "Builds need a temporary folder, and there is none that can be written: "
+            "set TMPDIR to one that can"
+        )
+    if error.errno in _FULL:
+        return f"The disk that builds work on is full ({folder}): {_ADVICE}"
+    return f"Builds cannot write in {folder} ({error.strerror or error}): {_ADVICE}"
 
 
 def _sweep(directory: Path) -> None:

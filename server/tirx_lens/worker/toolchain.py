@@ -39,8 +39,7 @@ def find_toolchain() -> Toolchain:
     Raises `NoToolchainError`.
     """
     roots = _roots()
-    libraries = {root: found for root in roots if (found := _library(root)) is not None}
-    home, nvrtc = next(iter(libraries.items()), (None, None))
+    home, nvrtc = _first_library(roots)
     nvcc, nvdisasm = _program("nvcc", roots), _program("nvdisasm", roots)
     include = _headers(([home] if home is not None else []) + roots)
     missing = [] if nvrtc or nvcc else ["nvidia-cuda-nvrtc"]
@@ -55,6 +54,23 @@ def find_toolchain() -> Toolchain:
             f"`pip install {' '.join(missing)}` brings what is missing. No GPU is needed."
         )
     return Toolchain(str(nvrtc) if nvrtc and include else None, nvcc, nvdisasm, include)
+
+
+def find_nvcc() -> str | None:
+    """Return where the compiler is."""
+    return _program("nvcc", _roots())
+
+
+def find_nvrtc() -> str | None:
+    """Return where the compiler's library is."""
+    _, library = _first_library(_roots())
+    return None if library is None else str(library)
+
+
+def _first_library(roots: list[Path]) -> tuple[Path | None, Path | None]:
+    """Return the first root that has the library, and the library."""
+    libraries = ((root, found) for root in roots if (found := _library(root)) is not None)
+    return next(libraries, (None, None))
 
 
 def _headers(roots: list[Path]) -> tuple[str, ...]:

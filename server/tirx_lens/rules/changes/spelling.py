@@ -41,6 +41,11 @@ def looks_older(text: str) -> bool:
     return _OLDER.search(text) is not None
 
 
+def is_written_for_older(text: str) -> bool:
+    """Tell from its spelling whether a text is written for TVM 0.26 or older."""
+    return _OLDER.search(text) is not None
+
+
 def _first_group(source: SourceText, pattern: re.Pattern[str]) -> str | None:
     found = pattern.search(source.text)
     return found.group(1) if found is not None else None
