@@ -22,7 +22,7 @@ UNSAFE = in_kernel("""
     empty = MBarrier(pool, 1)
     empty.init(128)
     pool.commit()
-    T.ptx.fence.mbarrier_init()
+    T.ptx.fence.mbarrier_init.release.cluster()
     T.cuda.cta_sync()
     if wg_id == 0:
         if warp_id == 0:

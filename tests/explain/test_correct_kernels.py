@@ -91,7 +91,8 @@ def test_every_line_can_be_hovered(path: Path) -> None:
             hover = hover_at(page, types.Position(line, place), markdown=True)
             if hover is not None:
                 told += 1
-                assert "None" not in hover.contents.value
+                # A default of a parameter may be None; nothing else that is shown is.
+                assert "None" not in hover.contents.value.replace("=None", "")
     assert bool(told) == bool(page.reading.views)
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "find synchronisation mistakes in TIRx kernels",
     "cuda": "print the CUDA that kernels become",
     "doctor": "look whether kernels can be built at each target",
+    "migrate": "rewrite kernels in the spelling of a newer TVM",
     "rules": "list the rules, or explain one",
     "timeline": "run the handoffs of kernels, and draw how that went",
     "server": "speak the Language Server Protocol on standard input and output",

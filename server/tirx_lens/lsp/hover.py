@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.explain.barriers import BarrierNote, Signal, barrier_note
+from tirx_lens.explain.called import call_note
 from tirx_lens.explain.hints import arrival_words
 from tirx_lens.explain.statements import condition_note, mention_at, statement_note
 from tirx_lens.explain.states import state_note
@@ -19,6 +20,7 @@ from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tirx_lens.explain.called import CallNote
     from tirx_lens.explain.statements import StatementNote, Threads
     from tirx_lens.lsp.page import Page
     from tirx_lens.model.span import Span
@@ -47,6 +49,9 @@ def hover_at(page: Page, position: types.Position, *, markdown: bool) -> types.H
         span, objects = _objects(view, offset)
         named = named or span
         sections += ["\n".join(_object(ink, view, one)) for one in objects[:_MOST]]
+        if (called := call_note(view, offset)) is not None and page.is_here(called.span):
+            named = named or called.span
+            sections.append("\n".join(_called(ink, called)))
         sections.append("\n".join(_place(ink, view, offset, with_uses=not objects)))
     told = list(dict.fromkeys(filter(None, sections)))[: 2 * _MOST]
     if not told:
@@ -78,6 +83,21 @@ class _Ink:
 
     def lines(self, spans: tuple[Span, ...]) -> str:
         return ", ".join(map(self.line, spans))
+
+
+def _called(ink: _Ink, note: CallNote) -> Iterator[str]:
+    """Write what is called: what it takes, what it does, where that is described, since when."""
+    ways = [f"{way.name}{way.signature.for_user}" for way in note.ways]
+    yield " or ".join(map(ink.code, ways)) or ink.code(note.name)
+    if note.note is not None:
+        yield ""
+        yield note.note.text
+        if note.note.section:
+            yield ""
+            yield f"PTX ISA, {note.note.section}"
+    yield ""
+    taken = ", ".join(one.value for one in note.releases)
+    yield f"In TVM {taken}" if taken else "In no TVM that TIRx Lens knows"
 
 
 def _objects(view: KernelView, offset: int) -> tuple[Span | None, tuple[KernelObject, ...]]:

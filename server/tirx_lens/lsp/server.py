@@ -13,7 +13,15 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from tirx_lens import __version__
-from tirx_lens.lsp import actions, edits, explaining, messages, protocol, target_messages
+from tirx_lens.lsp import (
+    actions,
+    completing,
+    edits,
+    explaining,
+    messages,
+    protocol,
+    target_messages,
+)
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
@@ -405,6 +413,7 @@ def create_server(
         server.cuda.grant_trust()
 
     explaining.register(server)
+    completing.register(server)
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

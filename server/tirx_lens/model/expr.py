@@ -132,9 +132,14 @@ class Select(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Path(Expr):
-    """A name of TVM's, spelled canonically: `T.cuda.cta_sync`, `Tx.wg.copy`, `lang.MBarrier`."""
+    """A name of TVM's, spelled canonically: `T.cuda.cta_sync`, `Tx.wg.copy`, `lang.MBarrier`.
+
+    `written` is its path as imports and attributes spell it, where they do:
+    `tvm.script.tirx.cuda.cta_sync`.
+    """
 
     dotted: str
+    written: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

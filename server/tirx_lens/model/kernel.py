@@ -213,6 +213,29 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A call of something of TVM's, as a text spells it, whatever its version knows of it.
+
+    `name` is the path that imports and attributes make: `tvm.script.tirx.ptx.tcgen05.wait.ld`,
+    `tvm.script.tirx.ptx.[fence.proxy.async]` for the form with a string, and for a method that of
+    its class. `callee` is what stands before the brackets, `span` the whole call. `complete` is
+    false when a `*` or `**` hides some of what it is given.
+    """
+
+    name: str
+    callee: Span
+    span: Span
+    positional: int
+    keywords: tuple[str, ...]
+    complete: bool = True
+
+    @property
+    def has_string_form(self) -> bool:
+        """Tell whether an instruction is spelled as a string: `T.ptx["mbarrier.init..."]`."""
+        return self.name.endswith("]")
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One TVMScript kernel.
 
@@ -222,7 +245,7 @@ class Kernel:
     the function around it can ever get at the kernel. `unbound` are the places where a name is read
     that nothing known binds in a scope around it. `arguments` are the whole numbers that the
     builder was read with, by parameter; `mentions` are the places that name its objects, in no
-    order.
+    order; `calls` are those of TVM's functions, as the texts spell them.
     """
 
     name: str
@@ -237,6 +260,7 @@ class Kernel:
     unbound: tuple[Span, ...] = ()
     arguments: tuple[tuple[str, int], ...] = ()
     mentions: frozenset[Mention] = frozenset()
+    calls: tuple[WrittenCall, ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -112,7 +112,7 @@ class ExpectTxMismatch(Rule):
         in_kernel(
             _loop("full.arrive(k % 2, 16384)\n                    full.arrive(k % 2, 16384)")
         ).replace("full.init(1)", "full.init(2)"),
-        in_kernel(_loop("T.ptx.mbarrier.arrive.expect_tx(full.ptr_to([k % 2]), 32768)")),
+        in_kernel(_loop("T.ptx.mbarrier.arrive.expect_tx.shared.b64(full.ptr_to([k % 2]), 32768)")),
         in_kernel(
             _loop("full.arrive(k % 2, 16384)").replace(
                 'dispatch="tma_auto",', 'dispatch="tma_auto", cta_mask=3,'

@@ -52,6 +52,12 @@ _ALLOC = """
     acc = T.decl_buffer((128, 512), "float32", scope="tmem", allocated_addr=base)
     f32 = T.wg_reg_tile(512)
 """
+_ALLOC_0_26 = _ALLOC.replace(
+    """T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
+            T.address_of(addr[0]), T.uint32(512)
+        )""",
+    "T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=512, cta_group=1)",
+)
 _MMA = """
     if wg_id == 1 and warp_id == 0 and lane_id == 0:
         Tx.gemm_async(acc[:, :], A, A, dispatch="tcgen05")
@@ -165,7 +171,7 @@ class DeallocUnsynchronised(Rule):
         # The MMA warp frees, and its wait came before its last MMA; 0.26.
         Invalid(
             _kernel(
-                _ALLOC,
+                _ALLOC_0_26,
                 "    if wg_id == 1 and warp_id == 0 and lane_id == 0:\n"
                 "        for k in range(4):\n"
                 "            drained.wait(0, k % 2 ^ 1)\n"
@@ -182,7 +188,7 @@ class DeallocUnsynchronised(Rule):
                 "        T.ptx.tcgen05.dealloc(base, n_cols=512, cta_group=1)  # <-\n",
             ),
             replacement=_kernel(
-                _ALLOC,
+                _ALLOC_0_26,
                 "    if wg_id == 1 and warp_id == 0 and lane_id == 0:\n"
                 "        for k in range(4):\n"
                 "            drained.wait(0, k % 2 ^ 1)\n"

@@ -64,7 +64,9 @@ class TmemColumnsInvalid(Rule):
         in_kernel("""
             addr = T.alloc_shared([1], "uint32")
             if wg_id == 0 and warp_id == 0:
-                T.ptx.tcgen05.alloc(T.address_of(addr[0]), n_cols=256, cta_group=1)
+                T.ptx["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"](
+                    T.address_of(addr[0]), 256
+                )
             T.cuda.cta_sync()
             base: T.let[T.uint32] = addr[0]
             acc = T.decl_buffer((128, 256), "float32", scope="tmem", allocated_addr=base)
@@ -76,7 +78,7 @@ class TmemColumnsInvalid(Rule):
                     T.ptx.tcgen05.wait__ld.sync.aligned()
             T.cuda.cta_sync()
             if wg_id == 0 and warp_id == 0:
-                T.ptx.tcgen05.dealloc(addr[0], n_cols=256, cta_group=1)
+                T.ptx["tcgen05.dealloc.cta_group::1.sync.aligned.b32"](addr[0], 256)
         """),
         # A count that is not known; the pool's own 512; a buffer of another layout, or of 64 rows.
         in_kernel("""

@@ -115,7 +115,9 @@ class CommitNotElected(Rule):
                 done.arrive(0)
             if warp_id == 2:
                 if lane_id == 0:
-                    T.ptx.tcgen05.commit(done.ptr_to([1]), cta_group=1)
+                    T.ptx[
+                        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64"
+                    ](done.ptr_to([1]))
         """),
         # One elected thread in each of two warps: a barrier that counts two.
         in_kernel("""

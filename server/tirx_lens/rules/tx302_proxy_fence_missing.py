@@ -129,7 +129,7 @@ class ProxyFenceMissing(Rule):
                     {_STORE}
                 T.cuda.warpgroup_sync(1)
                 Tx.wg.copy(Ds[:], A[0:1024])
-                T.ptx["fence.proxy.async"]()
+                T.ptx.fence.proxy_async()
                 T.cuda.warpgroup_sync(1)
                 if warp_id == 0 and lane_id == 0:
                     {_STORE}

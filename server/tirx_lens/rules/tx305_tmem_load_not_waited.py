@@ -118,13 +118,13 @@ class TmemLoadNotWaited(Rule):
 
     VALID = (
         _epilogue(_LOAD, _WAIT, "acc_empty.arrive(0)", "Tx.wg.cast(f16[:, :], f32[:, :])"),
-        # One wait for two loads; a wait in 0.26; other work in between.
+        # One wait for two loads; other work in between.
         _epilogue(
             "g32 = T.wg_reg_tile(64)",
             _LOAD,
             'Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
             "Tx.wg.fill(f16[:, :], 0)",
-            "T.ptx.tcgen05.wait.ld()",
+            'T.ptx["tcgen05.wait::ld.sync.aligned"]()',
             "Tx.wg.cast(f16[:, :], f32[:, :])",
             "Tx.wg.cast(f16[:, :], g32[:, :])",
         ),
@@ -184,7 +184,7 @@ class TmemLoadNotWaited(Rule):
             _epilogue(_LOAD, "Tx.wg.cast(f16[:, :], f32[:, :])  # <-"),
             replacement=_epilogue(_LOAD, _WAIT, "Tx.wg.cast(f16[:, :], f32[:, :])"),
         ),
-        # Two loads, 0.26, inside a loop; the wait comes too late.
+        # Two loads, inside a loop; the wait comes too late.
         Invalid(
             _epilogue(
                 "g32 = T.wg_reg_tile(64)",
@@ -192,16 +192,16 @@ class TmemLoadNotWaited(Rule):
                 f"    {_LOAD}",
                 '    Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
                 "    Tx.wg.add(f32[:, :], f32[:, :], g32[:, :])  # <-",
-                "    T.ptx.tcgen05.wait.ld()",
+                "    T.ptx.tcgen05.wait__ld.sync.aligned()",
             ),
             replacement=_epilogue(
                 "g32 = T.wg_reg_tile(64)",
                 "for i in T.unroll(2):",
                 f"    {_LOAD}",
                 '    Tx.wg.copy_async(g32[:, :], acc[:, 64:128], dispatch="tmem<->local")',
-                "    T.ptx.tcgen05.wait.ld()",
+                "    T.ptx.tcgen05.wait__ld.sync.aligned()",
                 "    Tx.wg.add(f32[:, :], f32[:, :], g32[:, :])",
-                "    T.ptx.tcgen05.wait.ld()",
+                "    T.ptx.tcgen05.wait__ld.sync.aligned()",
             ),
         ),
         # The columns that the loop picks are used in the same round.

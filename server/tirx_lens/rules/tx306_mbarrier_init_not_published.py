@@ -69,10 +69,10 @@ def _late(awaited: str, use: str, init: str) -> str:
         pool.commit()
         done.init(1)
         started.init(1)
-        T.ptx.fence.mbarrier_init()
+        T.ptx.fence.mbarrier_init.release.cluster()
         T.cuda.cta_sync()
         late.init(1){init}
-        T.ptx.fence.proxy_async()
+        T.ptx.fence.proxy.async_()
         if wg_id == 0:
             if warp_id == 0 and lane_id == 0:
                 started.arrive(0)
@@ -286,10 +286,11 @@ class MbarrierInitNotPublished(Rule):
         Invalid(_late("done", "  # <-", "")),
         # The initialising thread tells them itself, after a fence; and without one.
         Invalid(
-            _late("started", "", "  # <-").replace("T.ptx.fence.proxy_async()", "pass"),
+            _late("started", "", "  # <-").replace("T.ptx.fence.proxy.async_()", "pass"),
             severity=Severity.WARNING,
             replacement=_late("started", "", "").replace(
-                "T.ptx.fence.proxy_async()", "T.ptx.fence.mbarrier_init()\n    pass"
+                "T.ptx.fence.proxy.async_()",
+                "T.ptx.fence.mbarrier_init.release.cluster()\n    pass",
             ),
         ),
     )

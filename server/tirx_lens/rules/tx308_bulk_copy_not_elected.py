@@ -106,7 +106,7 @@ class BulkCopyNotElected(Rule):
             As = pool.alloc((8, 32, 64), "float16")
             pool.commit()
             if wg_id == 0:
-                if T.ptx.elect_sync():
+                if T.cuda.elect_sync():
                     Tx.copy_async(As[warp_id, 0, :], A[warp_id * 64 : warp_id * 64 + 64],
                                   dispatch="tma_auto", mbar=full.ptr_to([warp_id]))
                 Tx.copy_async(As[warp_id, lane_id, :], A[lane_id * 64 : lane_id * 64 + 64],
@@ -142,7 +142,7 @@ class BulkCopyNotElected(Rule):
             for k in T.serial(warp_id, 8):
                 if T.cuda.elect_sync():
                     {_LOAD}
-            with T.thread()[T.ptx.elect_sync()]:
+            with T.thread()[T.cuda.elect_sync()]:
                 if warp_id == 0 and wg_id == 0:
                     {_LOAD}
         """),

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from tirx_lens.model.kernel import Mention
+    from tirx_lens.model.kernel import Mention, WrittenCall
     from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
 
@@ -125,6 +125,11 @@ class BodyReader:
     def mentions(self) -> frozenset[Mention]:
         """The places so far that name an object of the kernel."""
         return frozenset(self._reader.mentions)
+
+    @property
+    def calls(self) -> tuple[WrittenCall, ...]:
+        """The calls so far of TVM's functions, as the text spells them, in its order."""
+        return tuple(self._reader.calls[start] for start in sorted(self._reader.calls))
 
     def kernel(self, definition: Node) -> Block:
         """Read the body of a kernel."""

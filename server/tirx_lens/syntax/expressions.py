@@ -25,7 +25,7 @@ from tirx_lens.model.expr import (
     Slice,
     Unknown,
 )
-from tirx_lens.model.kernel import Mention
+from tirx_lens.model.kernel import Mention, WrittenCall
 from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
@@ -78,6 +78,7 @@ class ExpressionReader:
         self.scope = scope
         self.mentions: set[Mention] = set()  # of objects, wherever their names stand
         self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
+        self.calls: dict[int, WrittenCall] = {}  # of TVM's functions, by where they begin
         self._effects = effects
         self._depth = 0
         self._nodes = 0
@@ -201,7 +202,8 @@ class ExpressionReader:
         name = text_of(attribute)
         match base:
             case Path(dotted=dotted) if dotted == "T.ptx" or dotted.startswith("T.ptx."):
-                return Path(f"{dotted}.{canonical_opcode(name)}", span=self.span(node))
+                written = f"{base.written}.{name}" if base.written else ""
+                return Path(f"{dotted}.{canonical_opcode(name)}", written, span=self.span(node))
             case Path():
                 return names.member(base, name)
             case Table(names=members) if name in members:
@@ -230,7 +232,8 @@ class ExpressionReader:
             case Table(names=members), Const(value=str(key)) if key in members:
                 return members[key]
             case Path(dotted=dotted), Const(value=str(chain)) if dotted.startswith("T.ptx"):
-                return Path(f"{dotted}.{canonical_opcode(chain)}", span=self.span(node))
+                written = f"{base.written}.[{chain}]" if base.written else ""
+                return Path(f"{dotted}.{canonical_opcode(chain)}", written, span=self.span(node))
             case Sequence(items=items), Const(value=int(position)):
                 if -len(items) <= position < len(items):
                     self.note_mention(node, items[position])
@@ -266,10 +269,35 @@ class ExpressionReader:
         callee = self.read(field_of(node, "function"))
         arguments = self.arguments(field_of(node, "arguments"))
         span = self.span(node)
+        self._note_call(node, callee, arguments)
         known = known_call(callee, arguments, span)
         if known is not None:
             return known
         return self._effects.call(span, callee, arguments)
+
+    def _note_call(self, node: Node, callee: Expr, arguments: Arguments) -> None:
+        """Note how something of TVM's is called, once for each place."""
+        match callee:
+            case Path(written=name) if name:
+                pass
+            case Member(base=Ref(target=target), name=method) if target.class_name:
+                name = f"{names.LANG}.{target.class_name}.{method}"
+            case _:
+                return
+        function = field_of(node, "function")
+        if function is None:
+            return
+        place = self.span(function)
+        if place.start not in self.calls:
+            keywords = tuple(keyword for keyword, _ in arguments.keywords)
+            self.calls[place.start] = WrittenCall(
+                name,
+                place,
+                self.span(node),
+                len(arguments.positional),
+                keywords,
+                arguments.complete,
+            )
 
     def arguments(self, node: Node | None) -> Arguments:
         """Return what an argument list gives."""

@@ -484,6 +484,7 @@ class HostReader:
             unbound=body.unbound,
             arguments=self._numbers,
             mentions=body.mentions,
+            calls=body.calls,
         )
 
     # Effects of host expressions

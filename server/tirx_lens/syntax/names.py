@@ -53,6 +53,8 @@ PACKAGES = tuple((name,) for name in _PACKAGES)
 
 _TIRX = ("script.tirx", "tirx.script", "tirx")
 _DEFAULTS = {"T": "T", "Tx": "Tx", "tvm": "tvm"}
+_WRITTEN = {"T": "tvm.script.tirx", "Tx": "tvm.script.tirx.tile", "tvm": "tvm"}
+LANG = "tvm.backend.cuda.lang"
 
 
 def canonical(module: str) -> str:
@@ -81,11 +83,11 @@ def member(path: Path, name: str) -> Path:
         dotted = "Tx"
     elif dotted == "T.ptxd":  # the same instructions, handed to the enclosing frame
         dotted = "T.ptx"
-    elif path.dotted in ("T", "tvm.backend.cuda.lang") and name in LANG_CLASSES:
+    elif path.dotted in ("T", LANG) and name in LANG_CLASSES:
         dotted = f"lang.{name}"
     elif path.dotted.startswith(_PACKAGES):
         dotted = canonical(dotted)
-    return Path(dotted)
+    return Path(dotted, f"{path.written}.{name}" if path.written else "")
 
 
 def unbound(name: str) -> Path | None:
@@ -95,12 +97,12 @@ def unbound(name: str) -> Path | None:
     to mean what they mean there.
     """
     if name in _DEFAULTS:
-        return Path(_DEFAULTS[name])
+        return Path(_DEFAULTS[name], _WRITTEN[name])
     if name in LANG_CLASSES:
-        return Path(f"lang.{name}")
+        return Path(f"lang.{name}", f"{LANG}.{name}")
     return None
 
 
 def path_of(imported: Import) -> Path:
     """Return the canonical path of what an import binds."""
-    return Path(canonical(imported.dotted))
+    return Path(canonical(imported.dotted), imported.dotted)

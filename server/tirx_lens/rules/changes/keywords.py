@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Edit
@@ -42,6 +43,40 @@ def argument_span(source: SourceText, call: Span, position: int, keyword: str) -
             return _span(text, call, one[2:])
     plain = [one for one in arguments if len(one) < 2 or one[1].string != "="]
     return _span(text, call, plain[position]) if position < len(plain) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One argument as it is written. `span` has its keyword too, `value` what comes behind."""
+
+    keyword: str | None
+    span: Span
+    value: Span
+
+
+def arguments_of(source: SourceText, call: Span) -> tuple[Written, ...]:
+    """Return the arguments of a call in their order, those behind a star as they are."""
+    text = source.slice(call)
+    found = []
+    for one in _arguments(_words(text)):
+        named = len(one) > 2 and one[1].string == "="
+        found.append(
+            Written(
+                one[0].string if named else None,
+                _span(text, call, one),
+                _span(text, call, one[2:] if named else one),
+            )
+        )
+    return tuple(found)
+
+
+def keyword_span(source: SourceText, call: Span, keyword: str) -> Span | None:
+    """Return where the name of a keyword argument stands."""
+    text = source.slice(call)
+    for one in _arguments(_words(text)):
+        if [word.string for word in one[:2]] == [keyword, "="]:
+            return _span(text, call, one[:1])
+    return None
 
 
 def _words(text: str) -> list[tokenize.TokenInfo]:

@@ -33,7 +33,12 @@ def is_older(view: KernelView) -> bool:
     """Tell whether a kernel is written for TVM 0.26 or older."""
     if view.tvm_version is not None:
         return view.tvm_version.is_before(TvmVersion.V0_27)
-    return any(map(_OLDER.search, view.texts))
+    return any(map(looks_older, view.texts))
+
+
+def looks_older(text: str) -> bool:
+    """Tell whether a text spells an instruction as TVM 0.26 or older does."""
+    return _OLDER.search(text) is not None
 
 
 def is_written_for_older(text: str) -> bool:

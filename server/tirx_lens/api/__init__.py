@@ -1,0 +1,1 @@
+"""What each release of TVM offers kernels: names, parameters, PTX forms, dispatches."""

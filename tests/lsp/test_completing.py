@@ -1,0 +1,89 @@
+"""Completion and signature help over stdio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .raw import REAL_SERVER
+
+if TYPE_CHECKING:
+    from .raw import RawClient
+
+HEAD = """\
+# 内核 😀
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+from tvm.backend.cuda.lang.pipeline import MBarrier
+
+
+@T.prim_func
+def kernel(A: T.Buffer((512,), "float16")):
+    T.device_entry()
+    full = MBarrier(pool, 1)
+"""
+URI = "file:///workspace/kernel.py"
+SNIPPETS = {"textDocument": {"completion": {"completionItem": {"snippetSupport": True}}}}
+
+
+@pytest.fixture
+def client(start) -> RawClient:
+    client = start(REAL_SERVER)
+    client.initialize(capabilities=SNIPPETS)
+    return client
+
+
+def asked(client: RawClient, method: str, line: str, *, head: str = HEAD) -> Any:
+    text = f"{head}    {line}"
+    client.open(URI, text)
+    lines = text.split("\n")
+    at = {"line": len(lines) - 1, "character": len(lines[-1])}
+    params = {"textDocument": {"uri": URI}, "position": at}
+    return client.request(f"textDocument/{method}", params)["result"]
+
+
+def test_modifiers_and_where_they_go(client: RawClient) -> None:
+    found = asked(client, "completion", "T.ptx.fence.mb")["items"]
+    (item,) = [one for one in found if one["label"] == "mbarrier_init"]
+    assert item["textEdit"]["newText"] == "mbarrier_init.release.cluster()"
+    assert item["textEdit"]["range"]["start"]["character"] == len("    T.ptx.fence.")
+    assert item["insertTextFormat"] == 2
+
+
+def test_methods_of_a_barrier(client: RawClient) -> None:
+    found = asked(client, "completion", "full.")["items"]
+    assert {"init", "wait", "arrive", "ptr_to"} <= {one["label"] for one in found}
+
+
+def test_ways_to_carry_out_a_copy(client: RawClient) -> None:
+    found = asked(client, "completion", 'Tx.copy_async(A[:], A[:], dispatch="t')["items"]
+    assert "tma_auto" in [one["label"] for one in found]
+
+
+def test_names_of_an_older_release(client: RawClient) -> None:
+    head = HEAD + "    T.ptx.fence.mbarrier_init()\n"
+    found = asked(client, "completion", "T.ptx.tcgen05.wait.", head=head)["items"]
+    assert [one["label"] for one in found] == ["ld", "st"]
+
+
+def test_the_argument_at_the_cursor(client: RawClient) -> None:
+    found = asked(client, "signatureHelp", "full.wait(0, ")
+    (one,) = found["signatures"]
+    assert one["label"] == "MBarrier.wait(stage, phase)"
+    assert [one["label"] for one in one["parameters"]] == ["stage", "phase"]
+    assert found["activeParameter"] == 1
+
+
+@pytest.mark.parametrize("line", ["print(", "A.", "x", '"T.cuda.'])
+def test_nothing_is_said_of_plain_python(client: RawClient, line: str) -> None:
+    assert asked(client, "signatureHelp", line) is None
+    if line != '"T.cuda.':
+        client.notify("textDocument/didClose", {"textDocument": {"uri": URI}})
+        assert asked(client, "completion", line) is None
+
+
+def test_a_file_without_tirx_has_none(client: RawClient) -> None:
+    client.open(URI, "import torch\nT.cuda.")
+    params = {"textDocument": {"uri": URI}, "position": {"line": 1, "character": 7}}
+    assert client.request("textDocument/completion", params)["result"] is None
