@@ -7,9 +7,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirx_lens.compile.launcher import Launcher, LaunchError, ending, printable
+from tirx_lens.compile.launcher import (
+    NOT_EXECUTABLE,
+    NOT_FOUND,
+    Launcher,
+    LaunchError,
+    ending,
+    printable,
+)
 from tirx_lens.compile.piped import kill_group, start_piped
-from tirx_lens.compile.ssh_failures import NOT_EXECUTABLE, NOT_FOUND
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
 
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+"""The exit codes of shells, `env` and containers for a program that they cannot start."""
+
 LONGEST_QUOTE = 200
 """How many characters of what a program wrote may stand in a sentence."""
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tirx_lens.compile.launcher import ending, printable
+from tirx_lens.compile.launcher import NOT_EXECUTABLE, NOT_FOUND, ending, printable
 
 SSH_FAILED = 255
-NOT_FOUND = 127
-NOT_EXECUTABLE = 126
 
 
 @dataclass(frozen=True, slots=True)
