@@ -68,6 +68,8 @@ class Compiler:
         self._slots = asyncio.Semaphore(parallel)
         self._starting = asyncio.Lock()
         self._session: WorkerSession | None = None
+        self._connecting: asyncio.Task[WorkerSession] | None = None
+        self._closings = 0
         self._cache = cache or ResultCache()
         self._link = link or Link()
         self._arch = arch
@@ -93,7 +95,9 @@ class Compiler:
         Raises LaunchError where there is no worker, and WorkerLostError where it was lost
         meanwhile: each is a sentence for the user, with a `detail`.
         """
+        closings = self._closings
         async with self._starting:
+            self._must_be_open_since(closings)
             session = await self._connected(None)
         try:
             return await asyncio.wait_for(session.examine(), WARM_LIMIT)
@@ -112,8 +116,10 @@ class Compiler:
         process. On a remote link that breaks, the build is asked for once more on a new one.
         """
         request = self._limited(request)
+        closings = self._closings
         async with self._slots:
             try:
+                self._must_be_open_since(closings)
                 return await self._built(request, on_progress)
             except WorkerClosedError as error:
                 return BuildResult.refusal(Stage.WORKER, str(error), error.detail)
@@ -186,11 +192,23 @@ class Compiler:
             mine.set_result(None)
 
     async def close(self) -> None:
-        """End the worker and the builds under way."""
-        async with self._starting:
-            session, self._session = self._session, None
+        """End the worker, or the way to it, and the builds that are under way or wait for theirs.
+
+        One that is asked for later starts another worker.
+        """
+        self._closings += 1
+        if self._connecting is not None:
+            self._connecting.cancel()
+        session, self._session = self._session, None
         if session is not None:
             await session.close()
+        async with self._starting:
+            pass  # whoever was about to start one has seen by now that it is not wanted
+
+    def _must_be_open_since(self, closings: int) -> None:
+        """Raise WorkerClosedError if `close` was called after that many times."""
+        if closings != self._closings:
+            raise WorkerClosedError("The worker was closed")
 
     async def _connected(self, on_progress: Progress | None) -> WorkerSession:
         """Return the running worker, or start one; `_starting` is held.
@@ -201,17 +219,35 @@ class Compiler:
         if session is None or not session.alive:
             if session is not None:
                 await session.close()
-            session = await WorkerSession.start(self._launcher, self._link, on_progress)
+            session = await self._started(on_progress)
         self._session = session
         return session
+
+    async def _started(self, on_progress: Progress | None) -> WorkerSession:
+        """Start a worker, unless `close` is called meanwhile."""
+        starting = WorkerSession.start(self._launcher, self._link, on_progress)
+        self._connecting = asyncio.ensure_future(starting)
+        try:
+            await asyncio.wait([self._connecting])
+            if self._connecting.cancelled():
+                raise WorkerClosedError("The worker was closed")
+            return self._connecting.result()
+        except asyncio.CancelledError:
+            self._connecting.cancel()
+            await asyncio.wait([self._connecting])
+            raise
+        finally:
+            self._connecting = None
 
     async def _warm(self, on_progress: Progress | None) -> tuple[WorkerSession, Environment]:
         """Return a worker with TVM imported. Raises LaunchError; of a remote one WorkerLostError.
 
         A local worker that is lost by then was none: it would be lost again.
         """
+        closings = self._closings
         async with self._starting:
             try:
+                self._must_be_open_since(closings)
                 session = await self._connected(on_progress)
                 if not session.warmed:
                     tell(on_progress, "importing TVM")
