@@ -113,6 +113,15 @@ async def test_a_hundred_megabytes_are_refused(stage: str, tmp_path: Path) -> No
     await leavings.are_none()
 
 
+async def test_a_hundred_megabytes_of_complaints_are_read_and_not_kept(tmp_path: Path) -> None:
+    text = "import sys\nfor _ in range(100):\n    sys.stderr.write('deprecated\\n' * 100_000)\n"
+    said: list[str] = []
+    async with remote(*stand_in(tmp_path, text)) as compiler:
+        (told,) = (await asyncio.wait_for(compiler.build(asking(), said.append), 30)).diagnostics
+    assert told.message == ANSWER
+    assert sum(line.startswith("connecting to ") for line in said) == 1
+
+
 async def test_a_slow_link_takes_its_time_and_is_not_given_up(tmp_path: Path) -> None:
     argv = (*bad("slow", "all of it", tmp_path), *stand_in(tmp_path))
     said: list[str] = []

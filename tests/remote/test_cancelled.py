@@ -11,6 +11,7 @@ import pytest
 from tests.remote.leavings import Leavings
 from tests.remote.places import ANSWER, asking, bad, link, remote, scratch, stand_in
 
+from tirx_lens.compile.link import Heartbeat
 from tirx_lens.compile.request import SourceFile
 from tirx_lens.compile.uploads import PORTION
 
@@ -106,6 +107,26 @@ async def test_while_the_kernel_is_built(tmp_path: Path) -> None:
         assert len(leavings.processes()) == before + 1, "the worker is there, its build is not"
         result = await compiler.build(asking())
         assert result.diagnostics[0].message == ANSWER
+    await leavings.are_none()
+
+
+@pytest.mark.parametrize("where", ["marker", "hello", "warm", "build"])
+async def test_closing_ends_it_wherever_it_is(where: str, tmp_path: Path) -> None:
+    """And what waits for the same worker, or for its turn; what is asked for later is built."""
+    leavings = Leavings(scratch(tmp_path))
+    patient = link(Heartbeat(silence=60, importing=60), greeting=60)
+    argv = (*bad("stall", where, tmp_path), *stand_in(tmp_path))
+    async with remote(*argv, terms=patient) as compiler:
+        builds = [asyncio.create_task(compiler.build(asking(f"# {n}\n"))) for n in range(20)]
+        while not any((tmp_path / "counter").iterdir()):
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(compiler.close(), 5)
+        results = await asyncio.wait_for(asyncio.gather(*builds), 5)
+        assert {result.diagnostics[0].message.partition(",")[0] for result in results} == {
+            "The worker was closed"
+        }
+        await leavings.are_none(files=False)
+        assert (await compiler.build(asking())).diagnostics[0].message == ANSWER
     await leavings.are_none()
 
 

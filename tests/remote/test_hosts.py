@@ -26,7 +26,7 @@ from tirx_lens.compile.request import SourceFile
 from tirx_lens.compile.result import Gpu, Stage
 from tirx_lens.compile.service import compiler_for
 from tirx_lens.compile.session import WorkerLostError
-from tirx_lens.compile.targets import LauncherKind, Target
+from tirx_lens.compile.targets import LauncherKind, Origin, Target
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -242,16 +242,29 @@ async def test_a_host_that_cannot_be_reached_is_an_error_in_a_sentence(tmp_path:
 async def test_hosts_do_not_answer_for_each_other(tmp_path: Path) -> None:
     """They have the same paths and versions, and one cache is given to both."""
     cache = ResultCache(CacheFolder(tmp_path / "cache"))
-    text = "import os\nraise ValueError(os.environ['NAME'])\n"
     argv = stand_in(tmp_path)
     for name in ("one", "other"):
         python, env = (sys.executable,), (("NAME", name),)
         target = Target(name, LauncherKind.COMMAND, argv=argv, python=python, env=env)
-        async with closing(compiler_for(target, cache)) as compiler:
-            for _ in range(2):
-                (told,) = (await compiler.build(asking(text))).diagnostics
-                assert told.message.endswith(f"ValueError: {name}")
+        await says_its_name_twice(target, cache)
     assert not (tmp_path / "cache").exists(), "what is elsewhere is not kept on this disk"
+
+
+async def test_targets_on_this_machine_do_not_answer_for_each_other(tmp_path: Path) -> None:
+    """What they build is remembered together, in memory too."""
+    cache = ResultCache(CacheFolder(tmp_path / "cache"))
+    python = (*stand_in(tmp_path), sys.executable)
+    for name in ("one", "other"):
+        target = Target(name, python=python, env=(("NAME", name),), origin=Origin.SETTINGS)
+        await says_its_name_twice(target, cache)
+
+
+async def says_its_name_twice(target: Target, cache: ResultCache) -> None:
+    text = "import os\nraise ValueError(os.environ['NAME'])\n"
+    async with closing(compiler_for(target, cache)) as compiler:
+        for _ in range(2):
+            (told,) = (await compiler.build(asking(text))).diagnostics
+            assert told.message.endswith(f"ValueError: {target.name}")
 
 
 async def test_a_remembered_result_holds_as_long_as_the_hosts_files(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tirx_lens.worker.messages import (
     BuildRequest,
     BuildResult,
     Frame,
+    Gpu,
     KernelResult,
     Launch,
     Limits,
@@ -51,8 +52,8 @@ RESULT = BuildResult(
 )
 
 
-@pytest.mark.parametrize("value", [REQUEST, RESULT])
-def test_round_trip(value: BuildRequest | BuildResult) -> None:
+@pytest.mark.parametrize("value", [REQUEST, RESULT, Gpu("NVIDIA B200", (10, 0))])
+def test_round_trip(value: BuildRequest | BuildResult | Gpu) -> None:
     assert decode(type(value), json.loads(json.dumps(encode(value)))) == value
 
 
@@ -77,6 +78,8 @@ def test_fields_of_a_later_release_are_ignored_and_missing_ones_take_their_defau
         (Frame, {"file": "f", "line": True, "end_line": 2}),
         (Frame, {"file": "f"}),
         (Frame, []),
+        (Gpu, {"name": "NVIDIA B200", "capability": [10]}),
+        (Gpu, {"name": "NVIDIA B200", "capability": [10, 0, 0]}),
         (BuildResult, {"kernels": {}}),
         (BuildRequest, {"entry": "e", "files": [], "args": {"M": []}}),
         (BuildDiagnostic, {"severity": "loud", "stage": "parse", "message": ""}),

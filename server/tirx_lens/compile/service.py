@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.arch import arch_for
 from tirx_lens.compile.archive import worker_hash
 from tirx_lens.compile.cache import ResultCache, key_of
-from tirx_lens.compile.exchange import tell
+from tirx_lens.compile.connection import WARM_LIMIT, Connection
 from tirx_lens.compile.launcher import LaunchError
 from tirx_lens.compile.link import Link, link_of
 from tirx_lens.compile.result import BuildResult, Environment, Stage
@@ -19,7 +19,6 @@ from tirx_lens.compile.session import (
     TooLargeError,
     WorkerClosedError,
     WorkerLostError,
-    WorkerSession,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.launcher import Launcher
     from tirx_lens.compile.request import BuildRequest, Limits
     from tirx_lens.compile.result import HostReport
+    from tirx_lens.compile.session import WorkerSession
     from tirx_lens.compile.targets import Target
 
     Progress = Callable[[str], None]
@@ -36,9 +36,6 @@ PARALLEL_BUILDS = 2
 
 GRACE = 10.0
 """Seconds past a build's own limit after which a worker on this machine is taken to hang."""
-
-WARM_LIMIT = 330.0
-"""Seconds that starting a worker and importing TVM may take; the worker's own limit is shorter."""
 
 
 class Compiler:
@@ -62,14 +59,13 @@ class Compiler:
         arch: str | None = None,
         place: str = "",
     ) -> None:
-        self._launcher = launcher
+        self._name = launcher.name
         self._limits = limits
         self._time_limit = time_limit
         self._slots = asyncio.Semaphore(parallel)
-        self._starting = asyncio.Lock()
-        self._session: WorkerSession | None = None
         self._cache = cache or ResultCache()
         self._link = link or Link()
+        self._connection = Connection(launcher, self._link)
         self._arch = arch
         self._place = place
         self._under_way: dict[str, asyncio.Future[None]] = {}
@@ -77,14 +73,14 @@ class Compiler:
     @property
     def worker_pid(self) -> int | None:
         """The process id of the running worker."""
-        return self._session.pid if self._session is not None and self._session.alive else None
+        return self._connection.pid
 
     async def environment(self) -> Environment:
         """Start the worker, import TVM in it, and say what was found. Never raises for what is."""
         try:
-            _, environment = await self._warm(None)
+            _, environment = await self._connection.warm(None)
         except (LaunchError, WorkerLostError) as error:
-            return Environment("", self._launcher.name, reason=str(error), detail=error.detail)
+            return Environment("", self._name, reason=str(error), detail=error.detail)
         return environment
 
     async def examine(self) -> HostReport:
@@ -93,8 +89,7 @@ class Compiler:
         Raises LaunchError where there is no worker, and WorkerLostError where it was lost
         meanwhile: each is a sentence for the user, with a `detail`.
         """
-        async with self._starting:
-            session = await self._connected(None)
+        session = await self._connection.connected()
         try:
             return await asyncio.wait_for(session.examine(), WARM_LIMIT)
         except asyncio.TimeoutError as error:
@@ -112,8 +107,10 @@ class Compiler:
         process. On a remote link that breaks, the build is asked for once more on a new one.
         """
         request = self._limited(request)
+        closings = self._connection.closings
         async with self._slots:
             try:
+                self._connection.must_be_open_since(closings)
                 return await self._built(request, on_progress)
             except WorkerClosedError as error:
                 return BuildResult.refusal(Stage.WORKER, str(error), error.detail)
@@ -148,7 +145,7 @@ class Compiler:
     async def _built(self, request: BuildRequest, on_progress: Progress | None) -> BuildResult:
         """Build, with the worker there is. Raises WorkerLostError."""
         try:
-            session, environment = await self._warm(on_progress)
+            session, environment = await self._connection.warm(on_progress)
             if not environment.usable:
                 reason = environment.reason or "TVM did not say its version"
                 return BuildResult.refusal(Stage.ENVIRONMENT, reason, environment.detail)
@@ -186,48 +183,11 @@ class Compiler:
             mine.set_result(None)
 
     async def close(self) -> None:
-        """End the worker and the builds under way."""
-        async with self._starting:
-            session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        """End the worker, or the way to it, and the builds that are under way or wait for theirs.
 
-    async def _connected(self, on_progress: Progress | None) -> WorkerSession:
-        """Return the running worker, or start one; `_starting` is held.
-
-        Raises LaunchError and WorkerLostError.
+        One that is asked for later starts another worker.
         """
-        session, self._session = self._session, None
-        if session is None or not session.alive:
-            if session is not None:
-                await session.close()
-            session = await WorkerSession.start(self._launcher, self._link, on_progress)
-        self._session = session
-        return session
-
-    async def _warm(self, on_progress: Progress | None) -> tuple[WorkerSession, Environment]:
-        """Return a worker with TVM imported. Raises LaunchError; of a remote one WorkerLostError.
-
-        A local worker that is lost by then was none: it would be lost again.
-        """
-        async with self._starting:
-            try:
-                session = await self._connected(on_progress)
-                if not session.warmed:
-                    tell(on_progress, "importing TVM")
-                environment = await asyncio.wait_for(session.warm(), WARM_LIMIT)
-            except asyncio.TimeoutError as error:
-                if self._session is not None:
-                    self._session.kill()
-                raise LaunchError(f"Importing TVM took more than {WARM_LIMIT:g} s") from error
-            except WorkerLostError as error:
-                if self._link.remote:
-                    raise
-                raise LaunchError(str(error), error.detail) from error
-            if not environment.usable:  # a fresh worker will see what is installed by then
-                self._session = None
-                await session.close()
-            return session, environment
+        await self._connection.close()
 
     async def _remembered(self, session: WorkerSession, key: str) -> BuildResult | None:
         """Return the result under a key, if the files it is also made of are as they were."""

@@ -63,7 +63,9 @@ def _decoder(kind: Any) -> Decoder:
     if origin in (typing.Union, types.UnionType):
         return _union_decoder(typing.get_args(kind))
     if origin is tuple:
-        return _array_decoder(_decoder(typing.get_args(kind)[0]))
+        item, *others = typing.get_args(kind)
+        length = None if others == [...] else 1 + len(others)
+        return _array_decoder(_decoder(item), length)
     if origin is Mapping:
         return _object_decoder(_decoder(typing.get_args(kind)[1]))
     if dataclasses.is_dataclass(kind):
@@ -89,9 +91,11 @@ def _union_decoder(kinds: tuple[Any, ...]) -> Decoder:
     return decoded
 
 
-def _array_decoder(item: Decoder) -> Decoder:
+def _array_decoder(item: Decoder, length: int | None) -> Decoder:
+    """Return what reads an array whose items are of one kind, of one length where that is given."""
+
     def decoded(data: Any) -> Any:
-        if not isinstance(data, list):
+        if not isinstance(data, list) or len(data) != (length or len(data)):
             raise ValueError(f"expected an array, got {data!r:.80}")
         return tuple([item(one) for one in data])
 
