@@ -18,6 +18,7 @@ _LEFT = unjudged("those who skip it leave the kernel, and the hardware waits for
 _FREED_TWICE = unjudged("several warps free the same columns; the book prints it so")
 _WASTE = unjudged("the same tile stored again: waste, for which a warning is wanted")
 _LUCKY_ID = unjudged("id 0 is cta_sync's own, which nothing else uses meanwhile: right by luck")
+_HELD_BACK = harmless("with two blocks or more the rings of K and V hold the loads back already")
 _NO_DATA = "is read before its data is there"
 _MMAS = unjudged("PTX asks for this fence before an MMA; nothing was ever seen to go wrong without")
 
@@ -46,6 +47,7 @@ DROP = [
     ),
     Row("sync teardown", harmful("a CTA goes while the other still signals it", "TX203")),
     Row("wait * (drain)|advance * (drain)", _IN_FLIGHT),
+    Row("wait q_empty", _HELD_BACK),
     Row("wait full|wait [qkv]_full", harmful(f"race: the stage {_NO_DATA}", "TX309")),
     Row(
         "wait empty|wait [qkv]_empty",
@@ -155,6 +157,7 @@ WIDEN = [
 ]
 
 OUT_OF_LOOP = [
+    Row("wait q_empty", unjudged("right with two blocks or more, and not meant")),
     Row("wait * (drain)", harmful("hang: the state has gone round to a phase that never ends")),
     *DROP,  # once, when all rounds are over, is too late
 ]
@@ -197,6 +200,7 @@ INTO = [
 ]
 
 FAR = [
+    Row("wait q_empty", _HELD_BACK),
     Row(
         "init acc_full|init done",
         harmless("all meet again, behind a proxy fence, before its first use"),
@@ -218,6 +222,7 @@ SWAP = [
     Row("init empty / fence init", harmful("race: one barrier is not published", "TX306")),
     Row("fence init / sync publish", harmful("race: used before the fence", "TX306")),
     Row("sync publish / tmem_base", harmful("the address is read before it is there", "TX209")),
+    Row("wait q_empty / arrive q_full", _HELD_BACK),
     # Attention: what is independent; the wrong slot; too early; too late.
     Row("advance o_* / next_tile *|advance q_use / next_tile *", harmless("independent")),
     Row("advance * / loop wait k_empty|advance s_use / Tx.sum", harmless("independent")),
