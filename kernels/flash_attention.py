@@ -163,20 +163,27 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
         T.ptx.fence.mbarrier_init.release.cluster()
         T.cuda.cta_sync()
         tmem_base: T.let[T.uint32] = tmem_addr[0]
-        # The same columns twice: as float32 for scores and output, as float16 for weights.
-        acc = T.decl_buffer(
-            (BM, TMEM_COLS),
+        # Scores and weights share their columns, two weights to each.
+        scores = T.decl_buffer(
+            (BM, S_DEPTH * BN),
             "float32",
             scope="tmem",
             allocated_addr=tmem_base,
-            layout=tmem_datapath_layout("D", BM, TMEM_COLS),
+            layout=tmem_datapath_layout("D", BM, S_DEPTH * BN),
         )
-        acc_f16 = T.decl_buffer(
-            (BM, 2 * TMEM_COLS),
+        weights = T.decl_buffer(
+            (BM, S_DEPTH * 2 * BN),
             "float16",
             scope="tmem",
             allocated_addr=tmem_base,
-            layout=tmem_datapath_layout("D", BM, 2 * TMEM_COLS),
+            layout=tmem_datapath_layout("D", BM, S_DEPTH * 2 * BN),
+        )
+        output = T.decl_buffer(
+            (BM, O_DEPTH * HEAD),
+            "float32",
+            scope="tmem",
+            allocated_addr=tmem_base + T.uint32(O_COL),
+            layout=tmem_datapath_layout("D", BM, O_DEPTH * HEAD),
         )
 
         # Every role walks over the same tiles with a scheduler state of its own.
@@ -236,7 +243,7 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                             # thread's MMA behind it.
                             T.ptx.tcgen05.fence__after_thread_sync()
                             Tx.gemm_async(
-                                acc[:, s_put.stage * BN : s_put.stage * BN + BN],
+                                scores[:, s_put.stage * BN : s_put.stage * BN + BN],
                                 Qs[q_use.stage, :, :],
                                 Ks[k_use.stage, :, :],
                                 accum=False,
@@ -268,10 +275,10 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                             # order this thread's MMA behind both.
                             T.ptx.tcgen05.fence__after_thread_sync()
                             p_col = T.meta_var(p_use.stage * 2 * BN)
-                            o_col = T.meta_var(O_COL + o_put.stage * HEAD)
+                            o_col = T.meta_var(o_put.stage * HEAD)
                             Tx.gemm_async(
-                                acc[:, o_col : o_col + HEAD],
-                                acc_f16[:, p_col : p_col + BN],
+                                output[:, o_col : o_col + HEAD],
+                                weights[:, p_col : p_col + BN],
                                 Vs[v_use.stage, :, :],
                                 transB=True,
                                 accum=(j != 0),
@@ -310,7 +317,7 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                         s_col = T.meta_var(s_use.stage * BN + i * PART)
                         Tx.wg.copy_async(
                             score[:, i * PART : i * PART + PART],
-                            acc[:, s_col : s_col + PART],
+                            scores[:, s_col : s_col + PART],
                             dispatch="tmem<->local",
                         )
                     T.ptx.tcgen05.wait__ld.sync.aligned()
@@ -330,7 +337,7 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                         # Over the scores: this thread has its row of them in registers.
                         p_col = T.meta_var(s_use.stage * 2 * BN + i * PART)
                         Tx.wg.copy_async(
-                            acc_f16[:, p_col : p_col + PART],
+                            weights[:, p_col : p_col + PART],
                             weight[:, :],
                             dispatch="tmem<->local",
                         )
@@ -360,14 +367,14 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                     fix.advance()
                     T.ptx.tcgen05.fence__after_thread_sync()
                     for i in T.unroll(HEAD // EPI_N):
-                        o_col = T.meta_var(O_COL + o_fix.stage * HEAD + i * EPI_N)
+                        o_col = T.meta_var(o_fix.stage * HEAD + i * EPI_N)
                         Tx.wg.copy_async(
-                            o_part[:, :], acc[:, o_col : o_col + EPI_N], dispatch="tmem<->local"
+                            o_part[:, :], output[:, o_col : o_col + EPI_N], dispatch="tmem<->local"
                         )
                         T.ptx.tcgen05.wait__ld.sync.aligned()
                         Tx.wg.mul(o_part[:, :], o_part[:, :], by[0])
                         Tx.wg.copy_async(
-                            acc[:, o_col : o_col + EPI_N], o_part[:, :], dispatch="tmem<->local"
+                            output[:, o_col : o_col + EPI_N], o_part[:, :], dispatch="tmem<->local"
                         )
                     T.ptx.tcgen05.wait__st.sync.aligned()
                     T.ptx.tcgen05.fence__before_thread_sync()
@@ -389,9 +396,9 @@ def flash_attention(HEADS, SEQ_Q, SEQ_KV):
                 o_full.wait(o_use.stage, o_use.phase)
                 T.ptx.tcgen05.fence__after_thread_sync()
                 for i in T.unroll(HEAD // EPI_N):
-                    o_col = T.meta_var(O_COL + o_use.stage * HEAD + i * EPI_N)
+                    o_col = T.meta_var(o_use.stage * HEAD + i * EPI_N)
                     Tx.wg.copy_async(
-                        o_f32[:, :], acc[:, o_col : o_col + EPI_N], dispatch="tmem<->local"
+                        o_f32[:, :], output[:, o_col : o_col + EPI_N], dispatch="tmem<->local"
                     )
                     T.ptx.tcgen05.wait__ld.sync.aligned()
                     Tx.wg.mul(o_f32[:, :], o_f32[:, :], share[0])
