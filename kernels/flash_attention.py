@@ -1,7 +1,7 @@
 """Flash attention, forward: O = softmax(Q @ K.T / sqrt(HEAD)) @ V for every head, in float16.
 
-The scores of a row never leave the SM. They are made 128 columns at a time, and a block of
-them is turned into weights by the largest score seen so far. When a later block has a larger
+The scores of a row never leave the SM. They are made 128 columns at a time, and each block of
+them becomes weights relative to the largest score seen so far. When a later block has a larger
 one, what has been added up is multiplied by a factor that makes up for it; at the end it is
 divided by the sum of the weights. Two matrix multiplications depend on each other through a
 softmax, so more roles hand on more things than in a GEMM, and all of them work at once.
@@ -59,7 +59,8 @@ Phases
 Registers
     A softmax thread has a row of 128 scores in registers. 512 threads get 128 each, so the
     other warpgroups give some of theirs away: 208 + 104 + 104 + 88 of the 4 × 128 there are.
-    With more than 128 the assembler still takes no load of 128 columns, hence four of 32.
+    The assembler counts 128 for all the same, and takes no load of 128 columns at once: the
+    scores are loaded 32 at a time.
 
 Lifetime
     As in GEMM step 7: one warp allocates all of TMEM and frees it, behind a cta_sync.
