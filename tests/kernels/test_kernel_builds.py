@@ -6,6 +6,8 @@ import pytest
 from building import KERNELS, Request, build_all
 from cuda_text import Landmarks, freed_columns, kernel_body, landmarks
 
+from tirx_lens.worker.machine_code import machine_code_of
+
 pytestmark = pytest.mark.tvm
 
 STEP7 = Landmarks((1,) * 9 + (128,), (32768,), 2, 2, 4, 2, (128,))
@@ -24,6 +26,16 @@ EXPECTED = {
     "gemm_step8_cluster.py": Landmarks((1,) * 9 + (256,), (65536,), 2, 4, 4, 2, (256,)),
     "gemm_step9_two_consumers.py": Landmarks(
         (1,) * 4 + (2,) * 4 + (1,) * 2 + (256,) * 2, (98304,), 3, 4, 4, 2, (512,)
+    ),
+    # Eight MMAs along HEAD make scores, eight along the rows of V the output.
+    "flash_attention.py": Landmarks(
+        (1,) * 14 + (128,) * 2 + (1,) * 2 + (128, 128, 1, 128) + (1,) * 2 + (128,) * 4,
+        (32768,) * 3,
+        3,
+        2,
+        16,
+        7,
+        (512,),
     ),
 }
 EXPECTED_026 = {"tma_ring_copy.py": RING, "gemm_step7_warp_specialized.py": STEP7}
@@ -59,7 +71,7 @@ def test_the_ring_builds_for_hopper_without_a_tensor_core():
     assert "tcgen05" not in cuda
 
 
-@pytest.mark.parametrize("name", [name for name in EXPECTED if "step" in name])
+@pytest.mark.parametrize("name", [name for name in EXPECTED if EXPECTED[name].tmem_columns])
 def test_tmem_is_allocated_and_freed_by_the_same_single_warp(name, builds_027):
     lines = [line.strip() for line in kernel_body(builds_027[name].text()).splitlines()]
     sites = [i for i, line in enumerate(lines) if "tcgen05_alloc" in line or "dealloc(" in line]
@@ -89,6 +101,24 @@ def test_shapes_below_at_and_off_the_ring_depth():
     ]
     for build in build_all(sys.executable, requests):
         assert landmarks(build.text()).mmas >= 4
+
+
+def test_attention_to_few_blocks_and_to_many():
+    """One block of K and V needs no correction; two fill the rings, more go round."""
+    requests = [
+        Request("flash_attention.py", args={"HEADS": 1, "SEQ_Q": rows, "SEQ_KV": blocks * 128})
+        for rows, blocks in ((128, 1), (256, 2), (128, 3), (4096, 9))
+    ]
+    for build in build_all(sys.executable, requests):
+        assert landmarks(build.text()).mmas == 16
+
+
+def test_attention_keeps_its_scores_in_registers(builds_027):
+    """Nothing spills: the warpgroups give each other as many registers as each needs."""
+    made = machine_code_of(builds_027["flash_attention.py"].text(), "sm_100a")
+    assert not made.problem
+    (report,) = made.reports
+    assert (report.spill_store_bytes, report.spill_load_bytes) == (0, 0)
 
 
 def test_one_tile_kernels_refuse_other_shapes():

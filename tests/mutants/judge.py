@@ -18,7 +18,9 @@ _LEFT = unjudged("those who skip it leave the kernel, and the hardware waits for
 _FREED_TWICE = unjudged("several warps free the same columns; the book prints it so")
 _WASTE = unjudged("the same tile stored again: waste, for which a warning is wanted")
 _LUCKY_ID = unjudged("id 0 is cta_sync's own, which nothing else uses meanwhile: right by luck")
+_HELD_BACK = harmless("with two blocks or more the rings of K and V hold the loads back already")
 _NO_DATA = "is read before its data is there"
+_MMAS = unjudged("PTX asks for this fence before an MMA; nothing was ever seen to go wrong without")
 
 DROP = [
     Row(_BUILT, harmful("the name is undefined: TVM refuses", "TX504")),
@@ -38,11 +40,25 @@ DROP = [
     Row("sync read", harmful("race: overwritten while the store still reads", "TX309")),
     Row("sync teardown", harmless("the meeting after the last store comes before it"), "step[456]"),
     Row("sync teardown", harmless("freed by the draining group after its own meeting"), "step7"),
-    Row("sync teardown", harmful("race: freed while other warps read TMEM", "TX203"), "step[123]"),
+    Row(
+        "sync teardown",
+        harmful("race: freed while other warps read TMEM", "TX203"),
+        "step[123]|attention",
+    ),
     Row("sync teardown", harmful("a CTA goes while the other still signals it", "TX203")),
     Row("wait * (drain)|advance * (drain)", _IN_FLIGHT),
-    Row("wait full", harmful(f"race: the stage {_NO_DATA}", "TX309")),
-    Row("wait empty", harmful("race: the stage is overwritten while it is read", "TX309")),
+    Row("wait q_empty", _HELD_BACK),
+    Row("wait full|wait [qkv]_full", harmful(f"race: the stage {_NO_DATA}", "TX309")),
+    Row(
+        "wait empty|wait [qkv]_empty",
+        harmful("race: the stage is overwritten while it is read", "TX309"),
+    ),
+    Row("wait [spo]_full", harmful(f"race: TMEM {_NO_DATA}", "TX309")),
+    Row("wait [so]_empty", harmful("race: TMEM is overwritten while it is read", "TX309")),
+    Row("wait pv_done", harmful("race: the output is corrected while PV adds to it", "TX309")),
+    Row("wait o_scaled", harmful("race: PV adds before the output is corrected", "TX309")),
+    Row("wait factor_full|wait sum_full", harmful(f"race: the number {_NO_DATA}", "TX309")),
+    Row("wait factor_empty|wait sum_empty", harmful("race: overwritten before read", "TX309")),
     Row("wait done", harmful("race: As and Bs are overwritten while the MMA reads", "TX309")),
     Row("wait acc_full", harmful(f"race: the accumulator {_NO_DATA}", "TX309")),
     Row("wait acc_empty", harmful("race: the next tile overwrites what is being read", "TX309")),
@@ -51,10 +67,15 @@ DROP = [
     Row("fence after full", harmless("TMA data needs no tcgen05 fence, the barrier is enough")),
     Row("fence after acc_empty", _FORMAL),
     Row("fence after *", _SAME_GROUP, _BLACKWELL_TUTORIAL),
-    Row("fence after acc_full", harmful("race: TMEM loads may run ahead of the wait", "TX304")),
-    Row("fence before", _FORMAL),
+    Row("fence after s_empty|fence after o_scaled", _MMAS),
+    Row(
+        "fence after acc_full|fence after [so]_full|fence after pv_done",
+        harmful("race: TMEM loads may run ahead of the wait", "TX304"),
+    ),
+    Row("fence before*", _FORMAL),
     Row("fence proxy", harmful("race: the engine may not see what threads wrote", "TX302")),
-    Row("wait.ld", harmful("race: registers used before they are loaded", "TX305")),
+    Row("wait.ld*", harmful("race: registers used before they are loaded", "TX305")),
+    Row("wait.st*", harmful("race: PV reads what is not yet in TMEM", "TX309")),
     Row("load *", harmful("hang: bytes that were armed never come", "TX110")),
     Row("store", harmful("wrong: the tile is never stored", "TX303")),
     Row("commit_group", harmful("race: wait_group has nothing to wait for", "TX303")),
@@ -64,6 +85,7 @@ DROP = [
 
 DUPLICATE = [
     Row("alloc As|alloc Bs|alloc Ds", harmful("more SMEM than there is", "TX206"), "step9"),
+    Row("alloc [QKV]s", harmful("more SMEM than there is", "TX206")),
     Row("make pool", unjudged("how TVM lays out two pools was not looked into")),
     Row(_BUILT, harmless("the second takes its place; the first lies idle")),
     Row("pool.commit", harmless("the same size twice")),
@@ -76,7 +98,10 @@ DUPLICATE = [
     Row("wait *", harmless("the phase that is over stays over until this role goes on")),
     Row("arrive *", harmful("two arrivals for one: a phase ends early or its bytes lack", "TX104")),
     Row("advance *", harmful("skips a slot, or flips the phase back", "TX107", "TX113")),
-    Row("wait.ld|wait_group|commit_group", harmless("nothing is left to wait for or to commit")),
+    Row(
+        "wait.ld*|wait.st*|wait_group|commit_group",
+        harmless("nothing is left to wait for or to commit"),
+    ),
     Row("load *", harmful("twice the bytes that were armed", "TX110")),
     Row("store", harmless("the same tile twice, in one group")),
     Row("next_tile all", harmful("wrong: every second tile is left out")),
@@ -106,12 +131,12 @@ NARROW = [
     Row("arrive *", harmful("hang: too few arrivals", "TX104")),
     Row("advance *", harmful("the others keep their old slot and phase", "TX113")),
     Row("fence after full", harmless("TMA data needs no tcgen05 fence")),
-    Row("fence after acc_empty|fence before", _FORMAL),
+    Row("fence after acc_empty|fence before*", _FORMAL),
     Row("fence after *", _SAME_GROUP, _BLACKWELL_TUTORIAL),
     Row("fence after *", unjudged("lanes of one warp load together"), change="lane"),
     Row("fence after *", harmful("race: the others' loads run ahead", "TX304")),
     Row("fence proxy", harmful("race: the others' writes are not shown", "TX302")),
-    Row("wait.ld", harmful("race: the others do not wait", "TX305")),
+    Row("wait.ld*", harmful("race: the others do not wait", "TX305")),
     Row("tcgen05.*", harmful("one lane of an instruction for whole warps", "TX202")),
     Row("store", harmful("wrong: one group's tiles are never stored", "TX303")),
     Row("commit_group|wait_group", harmful("race: one group's store is not drained", "TX303")),
@@ -124,7 +149,7 @@ WIDEN = [
     Row("if tcgen05.relinquish", harmless("there is one warpgroup"), "step[1-6]", "wg_id *"),
     Row("if tcgen05.relinquish", _FREED_TWICE),
     Row("if arrive full", unjudged("arms a barrier nobody waits on, past its count")),
-    Row("if fence before", harmful("arrives once for each half of the tile", "TX104")),
+    Row("if fence before*", harmful("arrives once for each half of the tile", "TX104")),
     Row("if store|if row|if col", _WASTE),
     Row("*", harmless("nobody else is left"), change="elif wg_id *"),
     Row("*", harmful("every lane issues and arrives", "TX301", "TX308"), change="elect"),
@@ -132,22 +157,35 @@ WIDEN = [
 ]
 
 OUT_OF_LOOP = [
+    Row("wait q_empty", unjudged("right with two blocks or more, and not meant")),
     Row("wait * (drain)", harmful("hang: the state has gone round to a phase that never ends")),
     *DROP,  # once, when all rounds are over, is too late
 ]
 
 OUT_OF_GUARD = [
+    Row("wait o_scaled", harmful("hang: nothing is corrected before the first block", "TX108")),
+    Row("wait factor_empty", harmful("race: overwritten before it is read", "TX309")),
+    Row("advance *", harmful("the phase turns where nothing was waited for", "TX107", "TX108")),
+    Row("arrive factor_full", harmful("a factor for the first block too", "TX104", "TX106")),
+    Row("arrive pv_done", harmful("nobody waits for the last block's", "TX104", "TX106")),
+    Row("arrive o_empty", harmful("arrives once for each half of the tile", "TX104")),
     Row("arrive acc_empty", harmful("arrives once for each half of the tile", "TX104")),
     Row("arrive *", harmful("every lane of the warp commits", "TX301")),
     Row("commit_group", harmful("race: the wait comes before it", "TX303")),
     Row("wait_group", harmless("lanes with no groups do not wait")),
     Row("store", harmful("32 stores, none in the group", "TX303", "TX308")),
-    Row("fence before", _FORMAL),
+    Row("fence before*", _FORMAL),
     Row("tcgen05.relinquish", unjudged("PTX does not say what a second one does")),
     Row("tcgen05.dealloc", _FREED_TWICE),
 ]
 
 INTO = [
+    Row("sync teardown", harmful("race: freed while others read", "TX203"), "attention"),
+    Row("wait sum_empty|wait.ld*|wait.st*", harmless("waits more often")),
+    Row("arrive q_empty|arrive o_full", harmful("a commit at every block", "TX104")),
+    Row("advance v_use", harmful("stays where it is after the last block", "TX113", "TX108")),
+    Row("advance o_*", harmful("moves on in the middle of a tile", "TX107", "TX309")),
+    Row("fence after o_scaled", _MMAS),
     Row("wait *", harmful("race: the other warps do not wait", "TX309")),
     Row("arrive acc_full", harmful("a commit at every step ends the phase too early", "TX104")),
     Row("fence after *", harmless("the last round still fences")),
@@ -162,6 +200,7 @@ INTO = [
 ]
 
 FAR = [
+    Row("wait q_empty", _HELD_BACK),
     Row(
         "init acc_full|init done",
         harmless("all meet again, behind a proxy fence, before its first use"),
@@ -183,6 +222,42 @@ SWAP = [
     Row("init empty / fence init", harmful("race: one barrier is not published", "TX306")),
     Row("fence init / sync publish", harmful("race: used before the fence", "TX306")),
     Row("sync publish / tmem_base", harmful("the address is read before it is there", "TX209")),
+    Row("wait q_empty / arrive q_full", _HELD_BACK),
+    # Attention: what is independent; the wrong slot; too early; too late.
+    Row("advance o_* / next_tile *|advance q_use / next_tile *", harmless("independent")),
+    Row("advance * / loop wait k_empty|advance s_use / Tx.sum", harmless("independent")),
+    Row("advance ?_use / advance ?_use|advance ?_use / advance ?_put", harmless("independent")),
+    Row("wait k_full / wait s_empty|wait v_full / wait p_full", harmless("independent")),
+    Row("wait p_full / if wait o_scaled|fence after o_scaled / p_col", harmless("independent")),
+    Row("load Ks / wait v_empty|loop wait s_full / wait sum_empty", harmless("independent")),
+    Row("arrive k_empty / arrive s_full|arrive v_empty / *", harmless("independent")),
+    Row("arrive s_empty / if arrive pv_done|if arrive pv_done / *", harmless("independent")),
+    Row("arrive s_full / advance k_use|arrive sum_full / next_tile *", harmless("independent")),
+    Row("arrive factor_empty / *|arrive sum_empty / *", harmless("independent")),
+    Row("advance factor_put / *|advance sum_* / *|wait.ld* / last_top*", harmless("independent")),
+    Row(
+        "arrive q_empty / advance q_use|arrive o_full / advance o_put|arrive p_full / *",
+        harmful("arrives for the wrong slot", "TX108", "TX309"),
+    ),
+    Row("loop * / advance o_*", harmful("works on the wrong slot", "TX309")),
+    Row("wait q_full / loop *", harmful(f"race: the stage {_NO_DATA}", "TX309")),
+    Row("wait o_empty / loop *", harmful("race: overwritten while it is read", "TX309")),
+    Row("wait factor_full / by*", harmful(f"race: the number {_NO_DATA}", "TX309")),
+    Row("factors* / *|sums* / *", harmful(f"race: the number {_NO_DATA}", "TX309")),
+    Row("by* / *|share* / *", harmful("race: given back before it is read", "TX309")),
+    Row(
+        "loop * / arrive q_empty|loop * / arrive o_full",
+        harmful("race: the commit covers no MMA of the tile", "TX309"),
+    ),
+    Row("loop * / wait.st*", harmful("race: PV reads what is not yet in TMEM", "TX309")),
+    Row("loop * / wait.ld*", harmful("race: used before loaded", "TX305")),
+    Row("wait.st* / fence before*", _FORMAL),
+    Row("* / fence after s_empty|fence after s_empty / *|* / fence after o_scaled", _MMAS),
+    Row("fence after pv_done / *", harmful("race: the fence comes after the loads", "TX304")),
+    Row(
+        "wait [so]_full / fence *|fence after [so]_full / *",
+        harmful("race: the fence does not stand between wait and loads", "TX304"),
+    ),
     # Fences.
     Row("advance * / fence *", harmless("independent")),
     Row("fence after * / acc_f32", harmless("independent")),
@@ -190,17 +265,20 @@ SWAP = [
     Row("* / fence after *|fence after * / *", _SAME_GROUP, _BLACKWELL_TUTORIAL),
     Row("fence after acc_empty / *", _FORMAL),
     Row("fence after acc_full / *", harmful("race: the fence comes after the loads", "TX304")),
-    Row("fence before / Tx.wg.cast", harmless("independent")),
-    Row("fence before / *|wait.ld / fence before", _FORMAL),
+    Row("fence before* / Tx.wg.cast", harmless("independent")),
+    Row("fence before* / *|wait.ld* / fence before*", _FORMAL),
     Row("copy * / fence proxy", harmful("race: the fence comes before the writes", "TX302")),
     Row("fence proxy / sync written", harmless("the issuer's own fence is on the way to the read")),
     # Rings.
-    Row("arrive full / load *|if arrive full / load *", harmless("bytes may run ahead")),
+    Row(
+        "arrive full / load *|if arrive full / load *|arrive [qkv]_full / load *",
+        harmless("bytes may run ahead"),
+    ),
     Row("load As / load Bs|loop row / load Bs", harmless("independent")),
     Row("load * / advance *", harmful("the last block lands in the next slot", "TX110")),
     Row("load Bs / wait full", harmful("hang: waits for what it has not asked for", "TX108")),
     Row("wait empty / arrive full", harmless("this thread saw the slot's phase end"), "step[56]"),
-    Row("wait empty / *arrive full", harmful("race: armed while its last phase runs", "TX309")),
+    Row("wait *empty / *arrive *full", harmful("race: armed while its last phase runs", "TX309")),
     Row("wait * / advance *", harmful("waits for the wrong slot or phase", "TX107")),
     Row("wait full / copy my_row", harmful(f"race: the stage {_NO_DATA}", "TX309")),
     Row("gemm / arrive *", harmful("race: the commit covers no MMA of this step", "TX309")),
@@ -213,16 +291,21 @@ SWAP = [
     Row("loop * / next_tile *", harmful("the roles work on different tiles", "TX105")),
     Row("if * / wait *", harmful("hang: waits for what it issues afterwards", "TX108")),
     # Writeback and the end.
-    Row("read acc_f32 / wait.ld|wait.ld / *", harmful("race: used before loaded", "TX305")),
+    Row("read * / wait.ld*|wait.ld* / *", harmful("race: used before loaded", "TX305")),
     Row("sync written / *", harmful("race: read before all have written", "TX309")),
     Row("store / commit_group|commit_group / *", harmful("race: not drained", "TX303")),
     Row("if * / sync read", harmful("race: overwritten while the store reads", "TX309")),
     Row("copy D / sync teardown", harmless("TMEM has been read")),
     Row("loop * / sync teardown", harmless("the meeting in the loop's last round stands")),
     Row("if * / sync teardown", harmless("freed by the group that drains"), "step7"),
+    Row("if * / sync teardown", harmful("race: freed while others read", "TX203"), "attention"),
     Row("if * / sync teardown", harmful("a CTA goes while the other still signals it", "TX203")),
     Row("tcgen05.relinquish / tcgen05.dealloc", harmless("independent")),
-    Row("sync teardown / *", harmful("race: freed while others read", "TX203"), "step[1239]"),
+    Row(
+        "sync teardown / *",
+        harmful("race: freed while others read", "TX203"),
+        "step[1239]|attention",
+    ),
     Row("sync teardown / *", harmless("own meetings come before it"), "step[4567]"),
     Row("sync teardown / *", unjudged("the pair frees together; whether it waits is not said")),
 ]

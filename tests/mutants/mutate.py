@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = Path(__file__).resolve().parents[2] / "kernels"
+ATTENTION = "attention"
 FILES = {
     **{f"step{n}": next(FOLDER.glob(f"gemm_step{n}_*.py")) for n in range(1, 10)},
     "ring": FOLDER / "tma_ring_copy.py",
+    ATTENTION: FOLDER / "flash_attention.py",
     "step7 v0_26": FOLDER / "v0_26" / "gemm_step7_warp_specialized.py",
     "ring v0_26": FOLDER / "v0_26" / "tma_ring_copy.py",
 }
@@ -77,10 +79,14 @@ def all_mutants_of(kernel: str) -> Iterator[Mutant]:
 def _mutants_of(kernel: str, source: SourceText) -> Iterator[Mutant]:
     maker = _Maker(kernel, source)
     yield from maker.statements()
-    if "v0_26" not in kernel:  # elsewhere the older spelling changes nothing
-        yield from maker.threads()
+    if "v0_26" in kernel:  # elsewhere the older spelling changes nothing
+        return
+    if kernel == ATTENTION:  # its threads and constants would double it, and are those of a GEMM
         yield from maker.order()
-        yield from maker.constants()
+        return
+    yield from maker.threads()
+    yield from maker.order()
+    yield from maker.constants()
 
 
 class _Maker:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 SETUP = ("publish", "written", "teardown")
 WITH_STORE = ("publish", "written", "read", "teardown")
-TILE_ROLES = {1: ("all",), 3: ("producer", "mma", "writeback")}
+TILE_ROLES = {
+    1: ("all",),
+    3: ("producer", "mma", "writeback"),
+    6: ("loads", "qk", "pv", "softmax", "correction", "epilogue"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ KERNELS = {
     "step8": Facts(WITH_STORE, 2),
     "step9": Facts(WITH_STORE, 3),
     "ring": Facts(("publish", "written", "read"), 2),
+    "attention": Facts(WITH_STORE, 4),
 }
 """By the short name of a kernel; those of `v0_26` are the same kernels in another spelling."""
 
@@ -55,10 +60,12 @@ _PLAIN = {
     Op.TMEM_DEALLOC: "tcgen05.dealloc",
     Op.TMEM_RELINQUISH: "tcgen05.relinquish",
     Op.TMEM_WAIT_LOAD: "wait.ld",
+    Op.TMEM_WAIT_STORE: "wait.st",
     Op.BULK_COMMIT: "commit_group",
     Op.BULK_WAIT: "wait_group",
     Op.GEMM_ASYNC: "gemm",
 }
+_OF_ROLES = (Op.FENCE_BEFORE_THREAD_SYNC, Op.TMEM_WAIT_LOAD, Op.TMEM_WAIT_STORE)
 _WITH_RECEIVER = {
     Op.BARRIER_INIT: "init",
     Op.BARRIER_WAIT: "wait",
@@ -66,7 +73,9 @@ _WITH_RECEIVER = {
     Op.STATE_ADVANCE: "advance",
 }
 _COPY = re.compile(r"copy(?:_async)?\(\s*(\w+)\[")
-_COPIES = {"As": "load", "Bs": "load", "stages": "load", "D": "store", "Y": "store"}
+_LOADED = ("As", "Bs", "stages", "Qs", "Ks", "Vs")
+_STORED = ("D", "Y", "O")
+_COPIES = dict.fromkeys(_LOADED, "load") | dict.fromkeys(_STORED, "store")
 BUILDS = ("alloc ", "make ", "state ", "pool.commit")
 """What is done while the kernel is built: no thread of it runs these."""
 
@@ -125,6 +134,7 @@ def read(source: SourceText, name: str) -> list[Node]:
     (kernel,) = read_kernels(source).kernels
     reader = _Reader(source, KERNELS[name])
     reader.block(kernel.body, [], None)
+    reader.tell_apart()
     return sorted(reader.nodes, key=lambda node: (node.first, -node.last))
 
 
@@ -137,6 +147,14 @@ class _Reader:
         self._meetings = 0
         self._last_wait = ""
         self._next_tiles: list[Node] = []
+        self._plain: dict[str, list[tuple[Node, str]]] = {}
+
+    def tell_apart(self) -> None:
+        """Name those of one label by the wait before them, where several roles do the same."""
+        for label, nodes in self._plain.items():
+            if len({wait for _, wait in nodes}) > 1:
+                for node, wait in nodes:
+                    node.label = f"{label} {wait}"
 
     def block(self, block: Block, guards: list[str], parent: Node | None) -> list[Node]:
         """Add the statements of a block; operations of one statement are one node."""
@@ -218,6 +236,8 @@ class _Reader:
             node.label = f"fence after {self._last_wait}"
         elif main.op in _PLAIN:
             node.label = _PLAIN[main.op]
+            if main.op in _OF_ROLES:
+                self._plain.setdefault(node.label, []).append((node, self._last_wait))
         elif main.op in (Op.COPY, Op.COPY_ASYNC):
             found = _COPY.search(text)
             target = found[1] if found else ""

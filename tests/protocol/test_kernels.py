@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.protocol.endings import End, views_of
+from tests.protocol.endings import End, endings, views_of
 from tests.protocol.followed import CORRECT, EXAMPLES, endings_of, golden, left_open, named
 from tests.protocol.replay import replay
 
@@ -38,6 +38,15 @@ def test_its_history_keeps_the_rules(path: Path) -> None:
     for view in views_of(SourceText(path.read_text("utf-8"))):
         if (history := simulated(view).history) is not None:
             replay(history)
+
+
+@pytest.mark.parametrize("slot", ["o_fix", "o_use"])
+def test_threads_of_two_roles_that_reach_the_same_lanes_of_tmem_race(slot: str) -> None:
+    """Correction and epilogue meet in an output that one of them takes for its own."""
+    path = next(path for path in EXAMPLES if path.name == "flash_attention.py")
+    text = path.read_text("utf-8").replace(f"                {slot}.advance()\n", "")
+    (ending,) = endings(SourceText(text))
+    assert ending.end is (End.RACE if slot == "o_fix" else End.HANG)
 
 
 def test_the_golden_file_has_no_others() -> None:

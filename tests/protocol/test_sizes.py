@@ -61,3 +61,14 @@ def test_the_arguments_of_a_call_stay_at_another_size() -> None:
         text = text.replace(old, new)
     (finding,) = analyse(SourceText(text)).findings
     assert finding.message.startswith("With COLS=192, 3 rounds of a ring of 4: ")
+
+
+def test_a_loop_that_never_runs_does_not_tell_what_turns_the_ring() -> None:
+    """Twice as many rows leave it at no turns: that is no doubling."""
+    text = two_passes("args ROWS=1024 COLS=512").text
+    loop = "                for none in range(TILES - 8):\n                    read.advance()\n"
+    assert text.count(STATE) == 1
+    analysis = analyse(SourceText(text.replace(STATE, STATE + loop)))
+    assert not analysis.failures
+    (finding,) = analysis.findings
+    assert finding.message.startswith("With COLS=192, 3 rounds of a ring of 4: ")

@@ -120,6 +120,24 @@ def test_what_the_compiler_says_is_passed_on() -> None:
     assert not made.sass
 
 
+def test_what_the_assembler_refuses_is_passed_on_and_not_that_it_gave_up() -> None:
+    """A load of 64 columns wants more registers than a block of 1024 threads leaves each."""
+    places = ", ".join(f"%{number}" for number in range(64))
+    filled = ", ".join(f'"=f"(row[{number}])' for number in range(64))
+    made = machine_code_of(
+        'extern "C" __global__ void __launch_bounds__(1024) load(float* out) {\n'
+        "  float row[64];\n"
+        f'  asm volatile("tcgen05.ld.sync.aligned.32x32b.x64.b32 {{{places}}}, [%64];"\n'
+        f'               : {filled} : "r"(0));\n'
+        "  out[threadIdx.x] = row[63];\n"
+        "}\n",
+        "sm_100a",
+    )
+    assert made.problem is not None
+    assert "registers" in made.problem
+    assert not made.sass
+
+
 def test_cuda_that_does_not_compile_says_so(tools: toolchain.Toolchain) -> None:
     with pytest.raises(CompilerError, match=r"kernel\.cu.*undefined"):
         compile_cuda('extern "C" __global__ void k() {\n  nothing();\n}\n', "sm_100a", tools)

@@ -283,7 +283,9 @@ class Machine:
             self.storage.races.append(Race(Hazard.UNPUBLISHED, made, len(self.events), None))
 
     def _begin(self, number: int, area: Area, by: By, past: int, *, writes: bool) -> Access:
-        return self.storage.begin(Access(len(self.events), number, area, writes, by), past)
+        lanes = self.program.roles[number].lanes if by is By.TMEM else 0
+        access = Access(len(self.events), number, area, writes, by, lanes=lanes)
+        return self.storage.begin(access, past)
 
     def _note(
         self,

@@ -275,7 +275,8 @@ class Role:
 
     `family` names the warpgroup that they are in, with whose other threads they often go together;
     `threads` is how many they are: each `Meet` of the role counts so many. The `arrivals` of an
-    `Arrive` are those of all of them together.
+    `Arrive` are those of all of them together. `lanes` has a bit for each lane of TMEM that they
+    reach: that of a thread is its number in the warpgroup.
     """
 
     name: str
@@ -283,6 +284,7 @@ class Role:
     threads: int
     steps: tuple[Step, ...]
     family: str = ""
+    lanes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

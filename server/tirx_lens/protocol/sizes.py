@@ -80,7 +80,9 @@ def _parameter(view: KernelView) -> tuple[str, int, int] | None:
         check(view.run_while)
         there = view.at({name: 2 * value}) if value > 0 else None
         after = _ring_loops(there.kernel) if there is not None else {}
-        doubled = {rounds for span, rounds in before.items() if after.get(span) == 2 * rounds}
+        doubled = {
+            rounds for span, rounds in before.items() if rounds and after.get(span) == 2 * rounds
+        }
         if doubled:
             return name, value, min(doubled)
     return None

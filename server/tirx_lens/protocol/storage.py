@@ -30,7 +30,7 @@ class Access:
     """An access: begun by the event `begun` and surely over with the event `done`, if any is.
 
     An access by threads is over when it is begun. `is_read` says of a write that it
-    is read.
+    is read. `lanes` are those of TMEM that a `tcgen05.ld` or `.st` of its role reaches.
     """
 
     begun: int
@@ -40,6 +40,7 @@ class Access:
     by: By
     done: int | None = None
     is_read: bool = False
+    lanes: int = 0
 
     def is_over(self, past: int) -> bool:
         """Tell whether it is over for one who knows of `past`."""
@@ -154,11 +155,17 @@ def _surely_meet(first: Access, second: Access) -> bool:
 
 def _is_ordered(first: Access, second: Access, past: int) -> bool:
     by_threads = first.by in (By.THREADS, By.TMEM) and second.by in (By.THREADS, By.TMEM)
-    if by_threads and first.area.place is not Place.REGISTERS:
+    known = first.area.place is Place.REGISTERS or _share_lanes(first, second)
+    if by_threads and not known:
         return True  # who touches which element is not known
     if first.role == second.role and first.by is By.MMA and second.by is By.MMA:
         return True  # MMAs of one thread run one after the other
     return first.is_over(past)
+
+
+def _share_lanes(first: Access, second: Access) -> bool:
+    """Tell whether threads of two roles reach the same lanes of TMEM."""
+    return first.role != second.role and bool(first.lanes & second.lanes)
 
 
 def _hazard(first: Access, second: Access) -> Hazard:

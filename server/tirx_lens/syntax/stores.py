@@ -1,7 +1,7 @@
 """Which names of a function are given a value more than once.
 
 A name of a TVMScript kernel that is stored to again is a variable: what it was bound to first says
-nothing of what it holds later.
+nothing of what it holds later. `T.meta_var` binds a name anew, to an expression: nothing is stored.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _NAMES = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "expression_
 def stored_again(definition: Node) -> frozenset[str]:
     """Return the names that a function, or one inside it, stores to after their first binding."""
     own: list[str] = [parameter.name for parameter in parameters_of(definition)]
+    meta: set[str] = set()
     inner: set[str] = set()
     walrus = _has_walrus(definition)
     pending = _below(definition, walrus)
@@ -32,9 +33,14 @@ def stored_again(definition: Node) -> frozenset[str]:
             names = names_stored_by(node)
             inner |= names - {parameter.name for parameter in parameters_of(node)}
             continue
-        own += _targets(node)
+        if _is_of_meta(node):
+            meta.update(_targets(node))
+        else:
+            own += _targets(node)
         pending += _below(node, walrus)
-    return frozenset(name for name, count in Counter(own).items() if count > 1 or name in inner)
+    stores = Counter(own)
+    stores.update(meta & stores.keys())
+    return frozenset(name for name in meta | stores.keys() if stores[name] > 1 or name in inner)
 
 
 def names_stored_by(node: Node) -> set[str]:
@@ -69,6 +75,13 @@ def _targets(node: Node) -> list[str]:
     if node.type == "named_expression":
         return _names(field_of(node, "name"))
     return []
+
+
+def _is_of_meta(node: Node) -> bool:
+    """Tell whether a node binds a name to a `T.meta_var`."""
+    value = field_of(node, "right") if node.type == "assignment" else None
+    callee = field_of(value, "function") if value is not None and value.type == "call" else None
+    return callee is not None and text_of(callee).endswith(".meta_var")
 
 
 def _names(target: Node | None) -> list[str]:

@@ -29,6 +29,7 @@ _SASS_FUNCTION = re.compile(r"^\s*\.text\.([\w$.]+):")
 _SASS_LABEL = re.compile(r"^\s*(\.L_x_\d+):")
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
+_COMPLAINT = re.compile(r"\b(?:error|fatal)\b")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
@@ -54,7 +55,7 @@ def machine_code_of(cuda: str, arch: str, scratch: str | None = None) -> Machine
         return MachineCode(problem=trouble(error))
     except CompilerError as error:
         words = str(error)
-        said = next((line for line in words.splitlines() if "error" in line), words)
+        said = next((line for line in words.splitlines() if _COMPLAINT.search(line)), words)
         return MachineCode(problem=f"The CUDA does not compile: {said.strip()}", detail=words)
     return MachineCode(
         code.compiler,

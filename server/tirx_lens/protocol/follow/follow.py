@@ -58,5 +58,5 @@ def _program(view: KernelView) -> Program:
         check(view.run_while)
         thread = Registers(shared, group.number, group.threads)
         steps = walker.follow(body, group, thread)
-        roles.append(Role(group.name, group.cta, group.size, steps, group.family))
+        roles.append(Role(group.name, group.cta, group.size, steps, group.family, group.lanes))
     return Program(tuple(words.words), tuple(roles))

@@ -40,6 +40,15 @@ class Group:
         return (self.threads & -self.threads).bit_length() - 1
 
     @property
+    def lanes(self) -> int:
+        """The lanes of TMEM that they reach: a thread of each warpgroup has the same one."""
+        rest, found = self.threads >> (self.number // WARPGROUP * WARPGROUP), 0
+        while rest:
+            found |= rest & ((1 << WARPGROUP) - 1)
+            rest >>= WARPGROUP
+        return found
+
+    @property
     def size(self) -> int:
         """How many they are."""
         return self.threads.bit_count()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Ref
-from tirx_lens.model.kernel import Op
+from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.protocol.worksheet.cells import Said, in_order, who
 from tirx_lens.protocol.worksheet.landmarks import is_selective
@@ -13,7 +13,7 @@ from tirx_lens.protocol.worksheet.meetings import misses_some
 from tirx_lens.protocol.worksheet.pairs import Side, pairs
 from tirx_lens.protocol.worksheet.sides import parity_at, reached_at
 from tirx_lens.rules.facts.course import position_of
-from tirx_lens.rules.facts.handoffs import handoffs
+from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.publication import writers_of
 from tirx_lens.rules.facts.tmem_balance import surplus
 from tirx_lens.threads.issuers import whole_warps
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.worksheet.landmarks import Landmarks
     from tirx_lens.rules.facts.handoffs import Handoff
+    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.facts.tmem import Life
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
@@ -146,6 +147,8 @@ def _first_phases(view: KernelView) -> Iterator[Said]:
         parities = [parity_at(view, h, h.waits[0]) if h.waits else None for h in (one, other)]
         if len(pairing.others) > 1 or pairing.side is Side.EMPTY or None in parities:
             continue
+        if _is_in_some_turns(one.waits[0]) or _is_in_some_turns(other.waits[0]):
+            continue  # one side goes a round without it, and is ahead of the other
         places = (one.waits[0].operation.span, other.waits[0].operation.span)
         both = f"`{one.barrier.name}` and `{other.barrier.name}`"
         if _has_prologue(view, one, other) or _has_prologue(view, other, one):
@@ -154,6 +157,17 @@ def _first_phases(view: KernelView) -> Iterator[Said]:
             yield Said(f"the first waits for {both} both ask for phase {parities[0]}", places)
         elif pairing.side is Side.FULL and parities[0] != 0:
             yield Said(f"the first wait for `{one.barrier.name}`, the full side, passes", places)
+
+
+def _is_in_some_turns(wait: Placed) -> bool:
+    """Tell whether a guard lets a wait through in some turns of a loop: `if k > 0`."""
+    counters = {place.start for loop in wait.loops for place in loop.variables}
+    return any(
+        variable.declared in counters
+        for part in wait.around
+        if isinstance(part, Branch)
+        for variable in variables_in(part.condition)
+    )
 
 
 def _has_prologue(view: KernelView, signalled: Handoff, waited: Handoff) -> bool:
