@@ -198,7 +198,7 @@ def test_with_tvm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("a.py").write_text(HEAD + builder("build").replace("T.device_entry()", "T.nowhere()"))
+    Path("a.py").write_text(HEAD + builder("build").replace("T.device_entry()", "T.xyzzy()"))
     Path("b.py").write_text(BROKEN)
     assert main(["check", "--build", "-q", "--interpreter", sys.executable]) == 1
     codes = [line.split()[1] for line in capfd.readouterr().out.splitlines()]
