@@ -9,7 +9,7 @@ from tirx_lens.compile.result import Severity, Stage
 from tirx_lens.model import finding as model
 from tirx_lens.model.given import TvmVersion
 from tirx_lens.model.span import Span
-from tirx_lens.rules.changes.spelling import is_written_for_older
+from tirx_lens.rules.changes.spelling import looks_older
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ def generation_finding(
     is_older = (int(numbers[1]), int(numbers[2])) <= _NEWEST_OLDER
     if given is not None:
         wants_older, wanted = given.is_before(TvmVersion.V0_27), f"TVM {given.value}"
-    elif is_written_for_older(source.text):
+    elif looks_older(source.text):
         wants_older, wanted = True, "TVM 0.26 or older"
     else:
         return None

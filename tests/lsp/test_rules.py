@@ -14,6 +14,7 @@ import tomllib
 
 from tirx_lens.analysis import analyse
 from tirx_lens.lsp.documents import apply_change
+from tirx_lens.migrating import migrate
 from tirx_lens.model.source import Encoding, SourceText
 
 from .raw import REAL_SERVER
@@ -145,6 +146,30 @@ def test_broken_kernel_is_mended_by_fix_all(start, path):
     client.change(uri, 2, {"text": text})
     assert client.diagnostics(uri)["diagnostics"] == []
     assert analyse(SourceText(text)).findings == ()
+
+
+@pytest.mark.parametrize("resolves", [False, True])
+def test_a_file_is_migrated_by_its_source_action(start, resolves):
+    client = start(REAL_SERVER)
+    support = {"properties": ["edit"]} if resolves else None
+    action = {"dataSupport": True, "resolveSupport": support} if resolves else {}
+    client.initialize(capabilities={"textDocument": {"codeAction": action}})
+    path = BROKEN.parent / "v0_26" / "tma_ring_copy.py"
+    # Its docstring has words of 0.26, too, which stay.
+    uri, text = path.as_uri(), path.read_text().split('"""', 2)[2]
+    client.open(uri, text)
+    client.diagnostics(uri)
+    top = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    title = "Migrate TIRx file to 0.27"
+    assert title not in actions_at(client, uri, top, ["quickfix"])
+    found = actions_at(client, uri, top, ["source"])[title]
+    if resolves:
+        found = client.request("codeAction/resolve", found)["result"]
+    migrated = mend(text, found["edit"], uri, "utf-16")
+    assert migrated == migrate(SourceText(text)).text != text
+    client.change(uri, 2, {"text": migrated})
+    client.diagnostics(uri)
+    assert title not in actions_at(client, uri, top, ["source"])
 
 
 def test_selection_reaches_the_rules(start):

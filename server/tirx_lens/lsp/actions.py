@@ -1,4 +1,4 @@
-"""Code actions: the fix of each finding, all safe fixes at once, and suppression."""
+"""Code actions: the fix of each finding, all safe fixes at once, suppression, and migration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.tirxLens"
 FIX_ALL_TITLE = "Fix all safe TIRx Lens problems"
-KINDS = (types.CodeActionKind.QuickFix, FIX_ALL)
+MIGRATE = f"{types.CodeActionKind.Source.value}.migrate.tirxLens"
+MIGRATE_TITLE = "Migrate TIRx file to 0.27"
+KINDS = (types.CodeActionKind.QuickFix, FIX_ALL, MIGRATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Client:
 def code_actions(
     analysed: Analysed, params: types.CodeActionParams, client: Client
 ) -> list[types.CodeAction]:
-    """Return the actions for a range. Those that fix everything have no edit yet: see `fix_all`."""
+    """Return the actions for a range. Those on the whole file have no edit yet: see `with_edit`."""
     document, findings = analysed.document, analysed.findings
     wanted = params.context.only
     actions: list[types.CodeAction] = []
@@ -55,6 +57,19 @@ def code_actions(
     if safe and admits(wanted, FIX_ALL):
         actions.append(_fix_all(document, FIX_ALL))
     return actions
+
+
+def migration(document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Return the action that spells a file as TVM 0.27 does, where it is spelled otherwise.
+
+    Only where a client asks for actions on the whole source: it is none for a lamp at a line.
+    """
+    from tirx_lens.rules.changes.spelling import looks_older
+
+    wanted = params.context.only
+    if wanted is None or not admits(wanted, MIGRATE) or not looks_older(document.source.text):
+        return []
+    return [types.CodeAction(title=MIGRATE_TITLE, kind=MIGRATE, data={"uri": document.uri})]
 
 
 def actions_for_built(
@@ -96,21 +111,21 @@ def admits(wanted: Sequence[types.CodeActionKind | str] | None, kind: str) -> bo
 
 
 def needs_edit(action: types.CodeAction) -> bool:
-    """Tell whether this is a fix-all action whose edit is still to be made."""
-    return action.title == FIX_ALL_TITLE and action.edit is None
+    """Tell whether this is an action on the whole file whose edit is still to be made."""
+    return action.title in (FIX_ALL_TITLE, MIGRATE_TITLE) and action.edit is None
 
 
-def fix_all(
+def with_edit(
     action: types.CodeAction, document: Document, text: str, client: Client
 ) -> types.CodeAction:
-    """Give a fix-all action the edit that turns the document into `text`."""
+    """Give an action on the whole file the edit that turns the document into `text`."""
     changes = edits.difference(document.source, text)
     action.edit = _workspace_edit(document, changes, client)
     return action
 
 
 def document_of(action: types.CodeAction) -> str | None:
-    """Return the URI that a fix-all action is about."""
+    """Return the URI that an action on the whole file is about."""
     data: Any = action.data
     uri = data.get("uri") if isinstance(data, dict) else None
     return uri if isinstance(uri, str) else None

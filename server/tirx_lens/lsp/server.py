@@ -164,29 +164,28 @@ class LensServer(LanguageServer):
         if analysed is None:
             return None
         built = self._built(analysed.document, analysed.findings)
-        if not analysed.findings and not built:
+        found = actions.migration(analysed.document, params)
+        if not analysed.findings and not built and not found:
             return None
-        found = actions.code_actions(analysed, params, self.client)
+        found += actions.code_actions(analysed, params, self.client)
         found += actions.actions_for_built(
             built, analysed.document, params, self.client, self.whole_messages
         )
         if self.client.resolves or not any(map(actions.needs_edit, found)):
             return found
-        text = await self._fixed_text(analysed.document)
         return [
-            actions.fix_all(action, analysed.document, text, self.client)
+            await self._with_edit(action, analysed.document)
             if actions.needs_edit(action)
             else action
             for action in found
         ]
 
     async def resolve(self, action: types.CodeAction) -> types.CodeAction:
-        """Make the edit of a fix-all action, for the text as it is now."""
+        """Make the edit of an action on the whole file, for the text as it is now."""
         document = self.documents.get(actions.document_of(action) or "")
         if document is None or not actions.needs_edit(action):
             return action
-        text = await self._fixed_text(document)
-        return actions.fix_all(action, document, text, self.client)
+        return await self._with_edit(action, document)
 
     def take_reports(self, uri: str, reports: Mapping[str, Report]) -> None:
         """Show what a build said of a document, by builder, beside what the rules find."""
@@ -254,6 +253,21 @@ class LensServer(LanguageServer):
             return analyse(source, options.selection, options.given, run_while)
 
         return analyse_as_configured
+
+    async def _with_edit(self, action: types.CodeAction, document: Document) -> types.CodeAction:
+        migrates = action.title == actions.MIGRATE_TITLE
+        text = await (self._migrated_text if migrates else self._fixed_text)(document)
+        return actions.with_edit(action, document, text, self.client)
+
+    async def _migrated_text(self, document: Document) -> str:
+        from tirx_lens.lsp.analyser import library_of
+        from tirx_lens.migrating import migrate
+
+        given = self.projects.options(document.uri).given
+        migrated = await self.background.run(
+            lambda: migrate(document.source, given, library_of(self, document.uri))
+        )
+        return migrated.text
 
     async def _fixed_text(self, document: Document) -> str:
         from tirx_lens.fixes import apply_safe_fixes

@@ -1,4 +1,4 @@
-"""Which TVM a kernel is written for: what the user says, else how it spells its instructions."""
+"""Which TVM a kernel is written for, and by which name it knows TIRx."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import TvmVersion
+from tirx_lens.rules.facts.releases import held
 
 if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
@@ -31,17 +32,10 @@ def tirx_name(view: KernelView) -> str:
 
 def is_older(view: KernelView) -> bool:
     """Tell whether a kernel is written for TVM 0.26 or older."""
-    if view.tvm_version is not None:
-        return view.tvm_version.is_before(TvmVersion.V0_27)
-    return any(map(looks_older, view.texts))
+    return view.once(held).version.is_before(TvmVersion.V0_27)
 
 
 def looks_older(text: str) -> bool:
-    """Tell whether a text spells an instruction as TVM 0.26 or older does."""
-    return _OLDER.search(text) is not None
-
-
-def is_written_for_older(text: str) -> bool:
     """Tell from its spelling whether a text is written for TVM 0.26 or older."""
     return _OLDER.search(text) is not None
 
