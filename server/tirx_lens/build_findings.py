@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _NAMES = {"TX506": "build-error", "TX502": "unsupported-dispatch", "TX503": "scope-mismatch"}
 
 
+_CAUSES = frozenset({"TX501", "TX504", "TX508"})
+"""Rules that foretell what TVM refuses, with what to write."""
+
 _SEVERITIES = {
     Severity.ERROR: model.Severity.ERROR,
     Severity.WARNING: model.Severity.WARNING,
@@ -184,6 +187,24 @@ def admitted(
         for finding in findings
         if selection.admits(finding.code) and not tuple(comments.of(finding, source))
     )
+
+
+def unsaid(
+    findings: Iterable[Finding], shown: Iterable[Finding], source: SourceText
+) -> tuple[Finding, ...]:
+    """Return what of the findings of a build the rules do not say already.
+
+    A rule says it where it reports the same code on the line; and where TVM refuses a line in
+    which the rule names the cause, TVM's own sentence (TX506) adds nothing.
+    """
+    said = {(one.code, source.line_of(one.span.start)) for one in shown}
+    lines = {line for code, line in said if code in _CAUSES}
+    found = []
+    for one in findings:
+        line = source.line_of(one.span.start)
+        if (one.code, line) not in said and not (one.code == "TX506" and line in lines):
+            found.append(one)
+    return tuple(found)
 
 
 def _line_span(source: SourceText, line: int, column: int | None) -> Span:

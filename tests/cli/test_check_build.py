@@ -199,10 +199,12 @@ def test_with_tvm(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.py").write_text(HEAD + builder("build").replace("T.device_entry()", "T.xyzzy()"))
+    # What a rule says, with what to write, TVM need not say again.
+    Path("c.py").write_text(HEAD + builder("build").replace("T.device_entry()", "T.device_entri()"))
     Path("b.py").write_text(BROKEN)
     assert main(["check", "--build", "-q", "--interpreter", sys.executable]) == 1
     codes = [line.split()[1] for line in capfd.readouterr().out.splitlines()]
-    assert codes == ["TX506", "TX102"]
+    assert codes == ["TX506", "TX102", "TX501"]
 
 
 def test_without_builds_nothing_that_builds_is_loaded(tmp_path: Path) -> None:

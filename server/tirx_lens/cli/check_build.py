@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.build_environment import CODE as TX507
 from tirx_lens.build_environment import generation_finding
-from tirx_lens.build_findings import admitted, findings_of, said_findings
+from tirx_lens.build_findings import admitted, findings_of, said_findings, unsaid
 from tirx_lens.cli import streams
 from tirx_lens.cli.building import build_jobs
 from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
@@ -177,17 +177,7 @@ def _with(outcome: Outcome, said: _Said, options: FileOptions) -> Outcome:
     if checked is None:
         return outcome
     source = checked.source
-    by_rules = {(one.code, source.line_of(one.span.start)) for one in checked.findings}
-    new = _unsaid(admitted(said.findings, options.selection, source), by_rules, source)
+    new = unsaid(admitted(said.findings, options.selection, source), checked.findings, source)
     findings = tuple(settle(source, (*checked.findings, *new)))
     failures = (*outcome.failures, *dict.fromkeys(said.failures))
     return replace(outcome, checked=replace(checked, findings=findings), failures=failures)
-
-
-def _unsaid(
-    findings: Iterable[Finding], said: set[tuple[str, int]], source: SourceText
-) -> Iterator[Finding]:
-    """Yield the findings whose code a rule has not reported on their line already."""
-    for finding in findings:
-        if (finding.code, source.line_of(finding.span.start)) not in said:
-            yield finding

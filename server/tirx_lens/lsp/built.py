@@ -58,12 +58,14 @@ class Reports:
         reports = self._by_document.get(uri, {})
         for builder, report in reports.items():
             reports[builder] = replace(report, source=source, findings=_kept(report, source))
-        said = {(finding.code, source.line_of(finding.span.start)) for finding in shown}
+        if not any(report.findings for report in reports.values()):
+            return ()
+        from tirx_lens.build_findings import unsaid
+
         standing: dict[tuple[str, Span, str], Finding] = {}
         for report in reports.values():
-            for finding in report.findings:
-                if (finding.code, source.line_of(finding.span.start)) not in said:
-                    standing.setdefault((finding.code, finding.span, finding.message), finding)
+            for finding in unsaid(report.findings, shown, source):
+                standing.setdefault((finding.code, finding.span, finding.message), finding)
         return tuple(standing.values())
 
 
