@@ -17,9 +17,10 @@ LAYERS = {
     "model": set(),
     "syntax": {"model"},
     "threads": {"model"},
-    "rules": {"model", "threads", "syntax", "protocol"},
+    "api": {"model"},
+    "rules": {"model", "threads", "syntax", "protocol", "api"},
     "protocol": {"model", "threads", "syntax", "rules"},
-    "explain": {"model", "threads", "syntax", "rules"},
+    "explain": {"model", "threads", "syntax", "rules", "api"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "report": {"model", "rules", "cuda", "protocol"},
     "configuration": {"model", "rules", "analysis", "compile"},  # what reads and holds targets
@@ -27,7 +28,7 @@ LAYERS = {
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda")
+PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api")
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 

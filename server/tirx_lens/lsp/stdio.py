@@ -99,4 +99,6 @@ async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
             error_handler=server.report_server_error,
         )
     finally:
+        # A read that an interrupt cancels may still bring its bytes: nobody wants them any more.
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         await server.end()

@@ -12,11 +12,9 @@ from tirx_lens.model.expr import (
     Expr,
     Id,
     Item,
-    Operator,
     Path,
     Ref,
     Sequence,
-    Slice,
     Unknown,
     Variable,
     is_host,
@@ -34,11 +32,10 @@ from tirx_lens.model.kernel import (
     Other,
     Problem,
 )
-from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
-from tirx_lens.syntax.fold import fold
+from tirx_lens.syntax.guards import callee_path, part_of_scope, role_guard
 from tirx_lens.syntax.lists import apply_change, change_by
 from tirx_lens.syntax.opaque import is_opaque
 from tirx_lens.syntax.plain import NotFollowedError, PlainReader
@@ -311,7 +308,7 @@ class BodyReader:
     def _bind_loop_variables(self, target: Node | None, control: Expr) -> tuple[Span, ...]:
         if target is None:
             return ()
-        bound = "thread_binding" in _callee_path(control)
+        bound = "thread_binding" in callee_path(control)
         launched = self._at.bind_threads(control) if isinstance(control, Call) else None
         targets = [target] if target.type == "identifier" else children_of(target)
         variables = [variable for variable in targets if variable.type == "identifier"]
@@ -347,10 +344,10 @@ class BodyReader:
             value = self._reader.read(value_node)
             entered += [(target, value) for target in children_of(alias)] if alias else []
             if isinstance(value, Ref) and value_node is not None:
-                guard = _role_guard(value.target)
+                guard = role_guard(value.target)
                 if guard is not None:
                     guards.append((guard, self._span(value_node)))
-            elif value_node is not None and (part := _part_of_scope(value)) is not None:
+            elif value_node is not None and (part := part_of_scope(value)) is not None:
                 guards.append((part, self._span(value_node)))
         with self._inner_scope():
             for target, value in entered:
@@ -545,13 +542,6 @@ def _same_scope() -> Iterator[None]:
     yield
 
 
-def _callee_path(expr: Expr) -> str:
-    match expr:
-        case Call(callee=Path(dotted=dotted)):
-            return dotted
-    return ""
-
-
 def _taken(value: Expr, name: str, place: int) -> Expr:
     """Return what a `T.let` holds of a value: of a pipeline state, where it stood then."""
     if isinstance(value, Variable):
@@ -568,35 +558,3 @@ def _reads_state(value: Expr) -> bool:
 def _is_meta(expr: Expr) -> bool:
     """Tell whether a value is an object of the parser's, which a name can be bound to again."""
     return isinstance(expr, _META)
-
-
-def _part_of_scope(value: Expr) -> Expr | None:
-    """Return the condition of `with T.thread()[condition]:`, the guards of TVM before 0.25.
-
-    Of a range, `T.warpgroup()[0:1]`, only that it may keep threads out.
-    """
-    if not isinstance(value, Item) or not _callee_path(value.base).startswith("T."):
-        return None
-    if isinstance(value.index, (Slice, Sequence, Const)):
-        return Unknown("a part of a scope")
-    return value.index
-
-
-def _role_guard(role: KernelObject) -> Expr | None:
-    """Return the condition that a `with WarpRole(...)` block guards its body by."""
-    if role.kind is ObjectKind.WARP_ROLE:
-        variable, value = role.argument(0, "warp_id_var"), role.argument(1, "warp_id_val")
-    elif role.kind is ObjectKind.WARPGROUP_ROLE:
-        variable, value = role.argument(0, "wg_id_var"), role.argument(1, "wg_id_val")
-    else:
-        return None
-    if variable is None or value is None:
-        return Unknown("a role without its id")
-    if isinstance(value, Sequence) and len(value.items) == 2:
-        start, stop = value.items
-        return fold(
-            Operator.AND,
-            fold(Operator.LESS_EQUAL, start, variable),
-            fold(Operator.LESS, variable, stop),
-        )
-    return fold(Operator.EQUAL, variable, value)

@@ -13,6 +13,7 @@ from tirx_lens.rules.changes.keywords import arguments_of
 
 if TYPE_CHECKING:
     from tirx_lens.model.kernel import WrittenCall
+    from tirx_lens.model.source import SourceText
     from tirx_lens.rules.rule import KernelView
 
 KEYWORD = "allocated_addr"
@@ -46,7 +47,7 @@ def bound_first(
     line = source.line_starts[source.line_of(call.span.start)]
     if not _ASSIGNS.fullmatch(source.data[line : call.span.start]):
         return None
-    name = _free_name(source.text)
+    name = view.of_text(_free_name, "tmem_base")
     tirx = source.slice(call.callee).rpartition(".")[0] or "T"
     before = indentation(source, call.span)
     before = before[: len(before) - len(before.lstrip())]
@@ -54,9 +55,9 @@ def bound_first(
     return (Edit(Span(line, line), text), *(Edit(span, name) for _, span in same))
 
 
-def _free_name(text: str) -> str:
-    name, number = "tmem_base", 1
-    while re.search(rf"\b{name}\b", text):
+def _free_name(source: SourceText, wanted: str) -> str:
+    name, number = wanted, 1
+    while re.search(rf"\b{name}\b", source.text):
         number += 1
-        name = f"tmem_base_{number}"
+        name = f"{wanted}_{number}"
     return name
