@@ -19,13 +19,13 @@ scenario(
     const line = lineOf(STEP1, LOAD);
     await window.goToLine(line);
     await window.checked("kernel"); // a save before there is a server is not heard of
-    await window.replaceLine(line, LOAD.replace("tmem<->local", "tmem_fast"));
+    await window.replaceLine(line, LOAD.replace("Tx.wg.", "Tx."));
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");
     assert.deepEqual(await squiggledLines(window), [line]);
     await page.keyboard.press("Control+Shift+M");
-    await problem(window, "copy_async has no dispatch named 'tmem_fast' in this TVM").waitFor();
-    await problem(window, "TX502").waitFor();
+    await problem(window, "copy_async cannot be lowered here: tmem<->local rejected it").waitFor();
+    await problem(window, "TX503").waitFor();
     await window.picture("1-what-tvm-said");
 
     await window.focusGroup(0);
@@ -34,7 +34,7 @@ scenario(
     const show = page.locator(".action-widget .monaco-list-row", { hasText: "Show whole message" });
     await show.waitFor();
     await window.picture("2-quick-fix");
-    const whole = page.locator(".tab.active", { hasText: "gemm.py TX502.txt" });
+    const whole = page.locator(".tab.active", { hasText: "gemm.py TX503.txt" });
     for (let left = 3; left > 0 && (await whole.count()) === 0; left--) {
       // The list is drawn anew when diagnostics come: a click may meet the old one.
       if ((await show.count()) === 0) await page.keyboard.press("Control+.");
@@ -54,7 +54,7 @@ scenario(
     await window.openFile("gemm.py");
     await window.replaceLine(line, LOAD);
     await window.save();
-    await problem(window, "TX502").waitFor({ state: "detached" });
+    await problem(window, "TX503").waitFor({ state: "detached" });
     await window.replaceLine(lineOf(STEP1, ARGUMENTS), ARGUMENTS.replace("K=64", "K=65"));
     await window.save();
     await problem(window, "one tile is 128 x 128 x 64, not 128 x 128 x 65").waitFor();
