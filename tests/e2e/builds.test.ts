@@ -19,7 +19,7 @@ scenario(
     const line = lineOf(STEP1, LOAD);
     await window.goToLine(line);
     await window.checked("kernel"); // a save before there is a server is not heard of
-    await window.replaceLine(line, LOAD.replace("Tx.wg.", "Tx."));
+    await window.replaceLine(line, LOAD.replace(" acc[:, :]", " D[:, :]"));
     await window.save();
     await page.waitForSelector(".monaco-editor .squiggly-error");
     assert.deepEqual(await squiggledLines(window), [line]);
