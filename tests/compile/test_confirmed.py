@@ -10,7 +10,7 @@ import pytest
 
 from tirx_lens.compile.confirmed import Confirmations, default_state_folder
 
-PROJECT = Path("/work/project")
+PROJECT = Path("/kernels/project")
 
 
 @pytest.fixture
@@ -25,10 +25,10 @@ def test_nothing_is_confirmed_at_first(kept: Path) -> None:
 
 def test_by_project_and_by_what_it_says(kept: Path) -> None:
     Confirmations(kept.parent).confirm(PROJECT, "f1")
-    Confirmations(kept.parent).confirm(Path("/work/other"), "f2")
+    Confirmations(kept.parent).confirm(Path("/kernels/other"), "f2")
     again = Confirmations(kept.parent)
     assert again.holds(PROJECT, "f1")
-    assert again.holds(Path("/work/other"), "f2")
+    assert again.holds(Path("/kernels/other"), "f2")
     assert not again.holds(PROJECT, "f2")
     assert not again.holds(PROJECT / "inner", "f1")
     again.confirm(PROJECT, "f3")
@@ -57,7 +57,7 @@ def test_a_link_does_not_count(kept: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", '{"/work/project": 1}', "[" * 100_000, "\xff", "\0"]
+    "text", ["", "{", "[]", "3", '{"/kernels/project": 1}', "[" * 100_000, "\xff", "\0"]
 )
 def test_what_is_damaged_confirms_nothing_and_is_replaced(kept: Path, text: str) -> None:
     kept.parent.mkdir()
@@ -77,10 +77,10 @@ def test_a_link_to_a_project_is_that_project(kept: Path, tmp_path: Path) -> None
 
 
 def test_a_folder_whose_name_is_no_text(kept: Path) -> None:
-    project = Path(os.fsdecode(b"/work/\xff"))
+    project = Path(os.fsdecode(b"/kernels/\xff"))
     Confirmations(kept.parent).confirm(project, "f1")
     assert Confirmations(kept.parent).holds(project, "f1")
-    assert list(json.loads(kept.read_text())) == ["/work/\\xff"]
+    assert list(json.loads(kept.read_text())) == ["/kernels/\\xff"]
 
 
 def test_what_cannot_be_written_is_raised_and_leaves_what_was(kept: Path) -> None:
