@@ -138,6 +138,14 @@ CALLS = (
     ("setmaxnreg(inc=False, reg_count=40)", "setmaxnreg.dec.sync.aligned.u32(40)"),
     ("setmaxnreg(wg_id == 0, 40)", None),
     ("prefetch_tensormap(T.address_of(A[0]))", "prefetch.tensormap(T.address_of(A[0]))"),
+    ("cp_async.wait_group ()", "cp.async_.wait_group (0)"),
+    ("cp_async.bulk.wait_group(read=False,)", "cp.async_.bulk.wait_group(0)"),
+    (
+        "tcgen05.relinquish_alloc_permit(\n        cta_group=1,\n    )",
+        '["tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned"]()',
+    ),
+    ("tcgen05.commit(bar.ptr_to([0]),  # why\n        cta_group=1)", None),
+    ("tcgen05.relinquish_alloc_permit(cta_group=1  # why\n    )", None),
     ("bar.sync(1, 128)", "bar.sync(1, 128)"),
     ("griddepcontrol.wait()", "griddepcontrol.wait()"),
 )

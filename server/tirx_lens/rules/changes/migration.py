@@ -84,18 +84,27 @@ def migrated(source: SourceText, call: WrittenCall) -> tuple[Edit, ...] | None:
     kept += [given["pred"]] if "pred" in given else []
     if callee is None or [one for one in arguments if one in kept] != kept:
         return None
-    edits = [Edit(call.callee, f"{head}{callee}"), *_dropped(arguments, kept)]
+    dropped = _dropped(source, call, arguments, kept)
+    if any("#" in source.slice(edit.span) for edit in dropped):
+        return None  # a comment would go with the argument that it is about
+    edits = [Edit(call.callee, f"{head}{callee}"), *dropped]
     for operand in row.operands:
         if operand in stay:
             edits += _operand(source, given[operand.name], operand.cast, head)
         elif operand.left_out is not None:
-            inside = call.callee.end + 1
+            inside = _opening(source, call)
             edits.append(Edit(Span(inside, inside), operand.left_out))
     return tuple(edits)
 
 
 def _stays(operand: Operand, given: Mapping[str, Written], values: Values) -> bool:
     return operand.name in given and not (operand.name == "cta_mask" and values["cta_mask"] == 0)
+
+
+def _opening(source: SourceText, call: WrittenCall) -> int:
+    """Return where the arguments of a call begin, behind its bracket."""
+    behind = source.slice(Span(call.callee.end, call.span.end)).encode()
+    return call.callee.end + behind.index(b"(") + 1
 
 
 def _head(source: SourceText, call: WrittenCall) -> str | None:
@@ -152,8 +161,12 @@ def _operand(source: SourceText, argument: Written, cast: str | None, head: str)
     return edits
 
 
-def _dropped(arguments: tuple[Written, ...], kept: list[Written]) -> list[Edit]:
+def _dropped(
+    source: SourceText, call: WrittenCall, arguments: tuple[Written, ...], kept: list[Written]
+) -> list[Edit]:
     """Return the edits that take out what a modifier says now, each with one comma."""
+    if arguments and not kept:  # all of them, and a comma behind the last
+        return [Edit(Span(_opening(source, call), call.span.end - 1), "")]
     edits = []
     for index, argument in enumerate(arguments):
         if argument in kept:
@@ -161,11 +174,9 @@ def _dropped(arguments: tuple[Written, ...], kept: list[Written]) -> list[Edit]:
         if any(one in kept for one in arguments[:index]):
             before = arguments[index - 1]
             edits.append(Edit(Span(before.span.end, argument.span.end), ""))
-        elif index + 1 < len(arguments):
+        else:
             behind = arguments[index + 1]
             edits.append(Edit(Span(argument.span.start, behind.span.start), ""))
-        else:
-            edits.append(Edit(argument.span, ""))
     return edits
 
 
