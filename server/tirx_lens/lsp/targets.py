@@ -85,6 +85,7 @@ class WorkspaceTargets:
         if isinstance(target, (ConfirmTarget, Failed)):
             return target
         self.chosen = asked.name
+        self._server.lenses.refresh()
         _log.info("kernels are built at the target %s: %s", asked.name, summary(target))
         self._server.cuda.report_ready()
         return self._list(targets)
