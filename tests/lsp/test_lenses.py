@@ -202,14 +202,23 @@ def test_what_an_earlier_session_chose_is_there_at_once(edit, tmp_path) -> None:
 
 
 def test_findings_are_those_of_the_chosen_arguments(edit) -> None:
-    bounds = KERNELS / "broken"
-    broken = next(bounds.glob("tx107*.py")).read_text("utf-8")
+    broken = (KERNELS / "broken/tx205_shape_not_divisible.py").read_text("utf-8")
     editor = edit(broken)
-    titles = editor.titles()
-    assert titles[-1].endswith(("finding", "findings"))
-    place = editor.lenses()[-1]["command"]["arguments"][1]
+    lens = editor.lenses()[-1]["command"]
+    assert (lens["title"], lens["command"]) == ("2 findings", "tirx-lens.goToFinding")
     published = editor.client.diagnostics(editor.uri, 30)["diagnostics"]
-    assert place in [one["range"]["start"] for one in published]
+    assert lens["arguments"] == [editor.uri, min(starts_of(published), key=at)]
+    editor.use(arguments={"K": "64"})
+    assert editor.titles()[-1] == "M=128, N=128, K=64 (chosen)"
+    assert editor.client.diagnostics(editor.uri, 30)["diagnostics"] == []
+
+
+def starts_of(published: list[dict[str, Any]]) -> list[dict[str, int]]:
+    return [one["range"]["start"] for one in published]
+
+
+def at(place: dict[str, int]) -> tuple[int, int]:
+    return place["line"], place["character"]
 
 
 def test_lenses_follow_findings_that_come_later(edit) -> None:

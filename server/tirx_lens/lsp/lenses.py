@@ -135,12 +135,10 @@ class Lenses:
         with contextlib.suppress(Exception):  # a client that refuses asks by itself later
             await self._server.workspace_code_lens_refresh_async(None)
 
-    def _in_use(self, document: Document, asked: CudaParams) -> ArgumentsInUse | Failed:
+    def _in_use(self, document: Document, asked: CudaParams) -> ArgumentsInUse | Choose | Failed:
         builder = choose_builder(document, asked)
-        if isinstance(builder, Failed):
+        if isinstance(builder, (Choose, Failed)):
             return builder
-        if isinstance(builder, Choose):
-            return Failed("The file has several builders, and none was named.")
         given = self._server.projects.options(document.uri).given
         choice = self._server.cuda.choices.last(document.uri, builder.name)
         return ArgumentsInUse(builder.with_given(given), choice)
