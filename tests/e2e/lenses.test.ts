@@ -1,15 +1,15 @@
 import type { Locator } from "playwright-core";
-import { kernel, lineOf } from "./harness/kernels";
+import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
 import type { Window } from "./harness/window";
 
-const ARGUMENTS = "# tirx-lens: args M=128 N=128 K=256";
-const STEP2 = kernel("gemm_step2_k_loop.py").split("def run_correctness", 1)[0] ?? "";
-const BUILDER = STEP2.slice(STEP2.indexOf("def gemm("));
-const BOTH = `${STEP2}
-
-# tirx-lens: args M=256 N=128 K=100
-${BUILDER.replace("def gemm(", "def other(")}`;
+const BROKEN = brokenKernel("TX205");
+const ARGUMENTS = "# tirx-lens: args M=256 N=256 K=512";
+const FIRST = BROKEN.replace(/# tirx-lens: args .*/, ARGUMENTS);
+const BUILDER = BROKEN.slice(BROKEN.indexOf("# tirx-lens: args"));
+/** A builder without a finding, and the same for a K that its tiles do not divide. */
+const BOTH = `${FIRST}\n\n${BUILDER.replace("def gemm(", "def other(")}`;
+const STEP2 = kernel("gemm_step2_k_loop.py");
 
 /** The lens with this text; texts are whole words of a row of them. */
 function lens(window: Window, text: string): Locator {
@@ -22,34 +22,29 @@ function row(window: Window, text: string): Locator {
 
 scenario(
   "lenses over each builder open what they name, whatever the cursor is in",
-  { trust: "all", files: { "gemm.py": BOTH, "plain.py": "x = 1\n" } },
+  { trust: "all", files: { "gemm.py": BOTH } },
   async (window) => {
     const { page } = window;
     await window.openFile("gemm.py");
-    await lens(window, "M=128, N=128, K=256 (from the comment)").waitFor();
+    await lens(window, "M=256, N=256, K=512 (from the comment)").waitFor();
     await window.picture("1-the-first-builder");
     await window.goToLine(lineOf(BOTH, "def other("));
-    await lens(window, "M=256, N=128, K=100 (from the comment)").waitFor();
-    const second = window.group(0).locator(".codelens-decoration", { hasText: "K=100" });
+    await lens(window, "M=256, N=256, K=500 (from the comment)").waitFor();
+    const second = window.group(0).locator(".codelens-decoration", { hasText: "K=500" });
     await second.locator("a", { hasText: /^\d+ findings?$/ }).waitFor();
     await window.picture("2-the-second-with-findings");
 
-    // The cursor is in the other builder now; the lenses of the first are those of the first.
-    await window.goToLine(lineOf(BOTH, ARGUMENTS));
-    const first = window.group(0).locator(".codelens-decoration", { hasText: "K=256" });
-    await window.goToLine(lineOf(BOTH, "def other("));
-    await window.goToLine(lineOf(BOTH, "def other("));
-    await second.locator("a", { hasText: "Worksheet" }).click();
-    await page.locator(".tab.active", { hasText: "Worksheet of other" }).waitFor();
-    await window.focusGroup(0);
-    await window.goToLine(lineOf(BOTH, ARGUMENTS));
-    await second.locator("a", { hasText: "Worksheet" }).waitFor({ state: "detached" });
+    // The cursor stays in this builder, and the lenses of the other are those of the other.
+    await window.group(0).locator(".view-lines").first().hover();
+    await page.mouse.wheel(0, -20_000);
+    const first = window.group(0).locator(".codelens-decoration", { hasText: "K=512" });
+    await first.locator("a", { hasText: "Worksheet" }).click();
+    await page.locator(".tab", { hasText: "Worksheet of gemm" }).waitFor();
     await first.locator("a", { hasText: "Timeline" }).click();
     await page.locator(".tab", { hasText: "Timeline gemm.py" }).waitFor();
     await window.picture("3-worksheet-and-timeline");
-    await window.focusGroup(0);
     await first.locator("a", { hasText: "Show CUDA" }).click();
-    await window.group(1).locator(".tab", { hasText: "gemm M=128 N=128 K=256.cu" }).waitFor();
+    await window.group(1).locator(".tab", { hasText: "gemm M=256 N=256 K=512.cu" }).waitFor();
     await window.picture("4-cuda");
 
     // A finding is shown where it is.
@@ -97,7 +92,6 @@ scenario(
     await window.picture("5-the-files-own");
 
     // They can be turned off.
-    await page.evaluate(() => undefined);
     await window.command("Preferences: Open User Settings (JSON)");
     await page.locator(".tab.active", { hasText: "settings.json" }).waitFor();
     await page.locator(".editor-group-container.active .view-lines").first().click();
