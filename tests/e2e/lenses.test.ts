@@ -3,12 +3,13 @@ import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
 import type { Window } from "./harness/window";
 
-const BROKEN = brokenKernel("TX205");
-const ARGUMENTS = "# tirx-lens: args M=256 N=256 K=512";
-const FIRST = BROKEN.replace(/# tirx-lens: args .*/, ARGUMENTS);
-const BUILDER = BROKEN.slice(BROKEN.indexOf("# tirx-lens: args"));
-/** A builder without a finding, and the same for a K that its tiles do not divide. */
-const BOTH = `${FIRST}\n\n${BUILDER.replace("def gemm(", "def other(")}`;
+const RING = kernel("tma_ring_copy.py").split("def run_correctness", 1)[0] ?? "";
+const BROKEN = brokenKernel("TX104");
+const OTHER = BROKEN.slice(BROKEN.indexOf("# tirx-lens: args"))
+  .replace("def ring_copy(", "def other(")
+  .replace("ROWS=1024", "ROWS=2048");
+/** A builder without a finding, and one with one. */
+const BOTH = `${RING}\n\n${OTHER}`;
 const STEP2 = kernel("gemm_step2_k_loop.py");
 
 /** The lens with this text; texts are whole words of a row of them. */
@@ -22,35 +23,35 @@ function row(window: Window, text: string): Locator {
 
 scenario(
   "lenses over each builder open what they name, whatever the cursor is in",
-  { trust: "all", files: { "gemm.py": BOTH } },
+  { trust: "all", files: { "ring.py": BOTH } },
   async (window) => {
     const { page } = window;
-    await window.openFile("gemm.py");
-    await lens(window, "M=256, N=256, K=512 (from the comment)").waitFor();
+    await window.openFile("ring.py");
+    await lens(window, "ROWS=1024, COLS=512 (from the comment)").waitFor();
     await window.picture("1-the-first-builder");
     await window.goToLine(lineOf(BOTH, "def other("));
-    await lens(window, "M=256, N=256, K=500 (from the comment)").waitFor();
-    const second = window.group(0).locator(".codelens-decoration", { hasText: "K=500" });
-    await second.locator("a", { hasText: /^\d+ findings?$/ }).waitFor();
+    await lens(window, "ROWS=2048, COLS=512 (from the comment)").waitFor();
+    const second = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=2048" });
+    await second.locator("a", { hasText: "1 finding" }).waitFor();
     await window.picture("2-the-second-with-findings");
 
     // The cursor stays in this builder, and the lenses of the other are those of the other.
     await window.group(0).locator(".view-lines").first().hover();
     await page.mouse.wheel(0, -20_000);
-    const first = window.group(0).locator(".codelens-decoration", { hasText: "K=512" });
+    const first = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=1024" });
     await first.locator("a", { hasText: "Worksheet" }).click();
-    await page.locator(".tab", { hasText: "Worksheet of gemm" }).waitFor();
+    await page.locator(".tab", { hasText: "Worksheet of ring_copy" }).waitFor();
     await first.locator("a", { hasText: "Timeline" }).click();
-    await page.locator(".tab", { hasText: "Timeline gemm.py" }).waitFor();
+    await page.locator(".tab", { hasText: "Timeline ring.py" }).waitFor();
     await window.picture("3-worksheet-and-timeline");
     await first.locator("a", { hasText: "Show CUDA" }).click();
-    await window.group(1).locator(".tab", { hasText: "gemm M=256 N=256 K=512.cu" }).waitFor();
+    await window.group(1).locator(".tab", { hasText: "ring_copy ROWS=1024 COLS=512.cu" }).waitFor();
     await window.picture("4-cuda");
 
     // A finding is shown where it is.
     await window.focusGroup(0);
     await window.goToLine(lineOf(BOTH, "def other("));
-    await second.locator("a", { hasText: /^\d+ findings?$/ }).click();
+    await second.locator("a", { hasText: "1 finding" }).click();
     await page.locator(".marker-widget").waitFor();
     await window.picture("5-a-finding");
   },
