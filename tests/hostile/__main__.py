@@ -7,12 +7,12 @@ the place of the seconds: a measure of the work that no other process can change
 
 from __future__ import annotations
 
-import contextlib
 import json
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from tirx_lens.analysis import Analysis, analyse
 from tirx_lens.incremental import Analyser
@@ -22,27 +22,33 @@ from tirx_lens.rules.examples import in_kernel
 from . import texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
+T = TypeVar("T")
 MEMORY = 2 << 30
 EDITED = 1 << 17  # texts up to so many characters are analysed as versions of a document, too
 
 
-class Calls:
-    """Counts the calls of functions, those written in C among them."""
+def calls_of(work: Callable[[], T]) -> tuple[T, int]:
+    """Do some work; return what it gives and how many functions it called, those in C among them."""
+    count = 0
 
-    def __init__(self) -> None:
-        self.count = 0
+    def note(_frame: FrameType, event: str, _of: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
 
-    def __enter__(self) -> Calls:
-        sys.setprofile(self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    sys.setprofile(note)
+    try:
+        return work(), count
+    finally:
         sys.setprofile(None)
 
-    def _note(self, _frame: FrameType, event: str, _of: object) -> None:
-        self.count += event in ("call", "c_call")
+
+def seconds_of(work: Callable[[], T]) -> tuple[T, float]:
+    """Do some work; return what it gives and the seconds of processor time it took."""
+    started = time.process_time()
+    return work(), time.process_time() - started
 
 
 def main(group: str, size: int, *, count_calls: bool) -> None:
@@ -51,11 +57,8 @@ def main(group: str, size: int, *, count_calls: bool) -> None:
     analyse(SourceText(in_kernel("x = 1\n")))  # what is set up once is not counted
     for name, made in getattr(texts, group).items():
         text = made if isinstance(made, str) else made(size)
-        started = time.process_time()
-        calls = Calls()
-        with calls if count_calls else contextlib.nullcontext():
-            analysis = analysed(name, text)
-        cost = calls.count if count_calls else time.process_time() - started
+        cost_of = calls_of if count_calls else seconds_of
+        analysis, cost = cost_of(partial(analysed, name, text))
         found = [[finding.code, finding.severity.value] for finding in analysis.findings]
         row = [name, len(text), cost, list(analysis.failures), found[:20]]
         print(json.dumps(row), flush=True)
