@@ -31,7 +31,7 @@ EDITED = 1 << 17  # texts up to so many characters are analysed as versions of a
 
 
 def calls_of(work: Callable[[], T]) -> tuple[T, int]:
-    """Do some work; return what it gives and how many functions it called, those in C among them."""
+    """Do some work; return what it gives and how many functions it called, C's among them."""
     count = 0
 
     def note(_frame: FrameType, event: str, _of: object) -> None:
