@@ -29,7 +29,7 @@ from tirx_lens.model.kernel import Mention, WrittenCall
 from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
-from tirx_lens.syntax.fold import LONGEST_TEXT, bounded, fold, select, sequence
+from tirx_lens.syntax.fold import HEAVIEST_VALUE, LONGEST_TEXT, bounded, fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
 from tirx_lens.syntax.precedence import mixed_chain
 from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
@@ -102,13 +102,14 @@ class ExpressionReader:
         if node is None or node.is_missing:
             return Unknown("nothing here")
         self._nodes += 1
-        if self._depth >= _DEEPEST or self.is_exhausted:
+        if self._depth >= _DEEPEST or self._nodes > _MOST_NODES:
             return Unknown("nested too deeply, or too much to read", span=self.span(node))
         self._depth += 1
         try:
-            return bounded(self._read(node))
+            value = self._read(node)
         finally:
             self._depth -= 1
+        return value if value.weight <= HEAVIEST_VALUE else bounded(value)
 
     def span(self, node: Node) -> Span:
         """Return the place of a node of the text that is being read."""
@@ -173,7 +174,8 @@ class ExpressionReader:
         name = text_of(node)
         value = self.scope.lookup(name)
         if value is not None:
-            self.note_mention(node, value)
+            if isinstance(value, Ref):
+                self.note_mention(node, value)
             return value
         if name in _BUILTINS:
             return Path(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
@@ -17,14 +18,16 @@ from tirx_lens.model.kernel import (
     LoopKind,
     Operation,
 )
+from tirx_lens.model.record import record
 from tirx_lens.threads.condition import Condition, Conditions, Unsure
 from tirx_lens.threads.participants import Participants, Pick, everyone
 from tirx_lens.threads.shape import Shape, shape_of
 from tirx_lens.threads.values import Evaluator, is_uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.threads.values import Value
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     Question: TypeAlias = Expr | Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Guard:
     """A branch or loop around an operation.
 
@@ -52,7 +55,7 @@ class Guard:
         return self.branch.header
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Reached:
     """An operation and who gets to it.
 
@@ -67,7 +70,7 @@ class Reached:
     loops: tuple[Loop, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReachMap:
     """The operations of one kernel and the shape they were placed in."""
 
@@ -76,6 +79,32 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+
+    @cached_property
+    def by_receiver(self) -> Mapping[KernelObject, Sequence[Reached]]:
+        """The calls of methods of each object, in program order."""
+        found: dict[KernelObject, list[Reached]] = {}
+        for reached in self.reached:
+            if reached.operation.receiver is not None:
+                found.setdefault(reached.operation.receiver, []).append(reached)
+        return found
+
+    @cached_property
+    def makers(self) -> Sequence[Reached]:
+        """The operations that make an object, in program order."""
+        return [reached for reached in self.reached if reached.operation.created is not None]
+
+    @cached_property
+    def _in_loops(self) -> Mapping[int, Sequence[Reached]]:
+        found: dict[int, list[Reached]] = {}
+        for reached in self.reached:
+            for loop in reached.loops:
+                found.setdefault(id(loop), []).append(reached)
+        return found
+
+    def inside(self, loop: Loop) -> Sequence[Reached]:
+        """Return the operations in a loop, in program order."""
+        return self._in_loops.get(id(loop), ())
 
     def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
         """Return the map of a run in which undecided branches come out as `answers` say."""

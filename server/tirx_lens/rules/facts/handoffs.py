@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -55,7 +56,7 @@ class Handoff:
         return constant_int(self.barrier.argument(1, "depth")) if self.barrier.class_name else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Handoffs:
     """The barriers of a kernel.
 
@@ -73,6 +74,11 @@ class Handoffs:
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
+
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """Which operation of the program each is, by identity."""
+        return {id(place): number for number, place in enumerate(self.program)}
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is; None where it may be two.
