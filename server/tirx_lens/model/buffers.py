@@ -152,6 +152,11 @@ def _extent(index: Expr, size: Expr) -> int | None:
     known_start, known_stop = constant_int(start), constant_int(stop)
     if known_start is not None and known_stop is not None:
         return known_stop - known_start
+    match stop:
+        case Apply(operator=Operator.ADD, operands=(first, Const(value=int(length)))) if (
+            first == start and not isinstance(length, bool)
+        ):
+            return length
     base, offset = _split(start)
     other, further = _split(stop)
     return further - offset if base == other else None

@@ -254,17 +254,19 @@ def constant_int(expr: Expr | None) -> int | None:
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
     """Return the expressions directly inside an expression."""
+    if expr.weight == 1:  # as most are
+        return ()
     match expr:
         case Apply(operands=parts) | Sequence(items=parts):
             return parts
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
         case Item(base=base, index=index):
             return (base, index)
-        case Slice(start=start, stop=stop, step=step):
-            return tuple(part for part in (start, stop, step) if part is not None)
         case Member(base=base):
             return (base,)
+        case Slice(start=start, stop=stop, step=step):
+            return tuple(part for part in (start, stop, step) if part is not None)
         case Call(callee=callee, arguments=arguments, keywords=keywords):
-            return (callee, *arguments, *(value for _, value in keywords))
+            return (callee, *arguments, *[value for _, value in keywords])
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
     return ()

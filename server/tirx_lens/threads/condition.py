@@ -56,12 +56,17 @@ class Conditions:
         self._shape = shape
         self.evaluator = evaluator
         self._known: dict[Expr, Condition] = {}
+        self._asked: dict[int, tuple[Expr, Condition]] = {}  # by identity: to hash is to walk
 
     def of(self, expr: Expr) -> Condition:
         """Return how an expression comes out as a condition."""
+        asked = self._asked.get(id(expr))
+        if asked is not None:
+            return asked[1]
         found = self._known.get(expr)
         if found is None:
             found = self._known[expr] = self._of(expr)
+        self._asked[id(expr)] = expr, found
         return found
 
     def _of(self, expr: Expr) -> Condition:

@@ -90,6 +90,11 @@ class ReachMap:
         return found
 
     @cached_property
+    def by_operation(self) -> Mapping[int, Reached]:
+        """The operations by their identity."""
+        return {id(reached.operation): reached for reached in self.reached}
+
+    @cached_property
     def makers(self) -> Sequence[Reached]:
         """The operations that make an object, in program order."""
         return [reached for reached in self.reached if reached.operation.created is not None]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
+    Const,
     Expr,
     Ref,
     Variable,
@@ -185,15 +186,21 @@ def _given(operation: Operation) -> Iterator[Expr]:
 
 def objects_in(expr: Expr) -> Iterator[KernelObject]:
     """Yield the typed objects that an expression names, outermost first."""
-    if isinstance(expr, Ref):
-        yield expr.target
-    for part in parts_of(expr):
-        yield from objects_in(part)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Ref):
+            yield part.target
+        elif not isinstance(part, Const):
+            pending.extend(reversed(parts_of(part)))
 
 
 def variables_in(expr: Expr) -> Iterator[Variable]:
     """Yield the variables that an expression reads."""
-    if isinstance(expr, Variable):
-        yield expr
-    for part in parts_of(expr):
-        yield from variables_in(part)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Variable):
+            yield part
+        elif not isinstance(part, Const):
+            pending.extend(reversed(parts_of(part)))

@@ -40,7 +40,9 @@ class Placed:
     @property
     def is_chosen(self) -> bool:
         """Whether the host decides if it exists, and the text does not say how."""
-        return any(isinstance(p, Branch) and is_host(p.condition) for p in self.around)
+        return bool(self.around) and any(
+            isinstance(part, Branch) and is_host(part.condition) for part in self.around
+        )
 
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
