@@ -1,9 +1,9 @@
 """How much memory a server holds when every file of the corpus is open.
 
-Opens all of the corpus of real kernels (`make corpus`) and the kernels of `kernels/` in one session,
-as an editor does that restores its tabs, waits for the diagnostics of each and for the server to come
-to rest, and reads what the system says the process holds: VmRSS, which counts shared libraries
-too, and its highest value so far. TIRx Lens and its peers take turns. Linux only.
+Opens all of the corpus of real kernels (`make corpus`) and the kernels of `kernels/` in one
+session, as an editor does that restores its tabs, waits for the diagnostics of each and for the
+server to come to rest, and reads what the system says the process holds: VmRSS, which counts shared
+libraries too, and its highest value so far. TIRx Lens and its peers take turns. Linux only.
 
 `python benchmarks/memory.py [--peers]`
 """
@@ -11,19 +11,17 @@ too, and its highest value so far. TIRx Lens and its peers take turns. Linux onl
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from editing import PUBLISH, SERVERS, Client
+from editing import SERVERS
+from listening import Listener
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / ".build" / "corpus"
 OURS = "TIRx Lens"
-REST = 1.0  # seconds without a tick of processor time, after which a server is at rest
 LIMIT = 600  # seconds that one session may last
 
 
@@ -37,28 +35,6 @@ class Held:
     closed: float
 
 
-def status(process: int, key: str) -> float:
-    """Return a line of what Linux says of a process's memory, in megabytes."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    value = next(line for line in lines if line.startswith(key))
-    return int(value.split()[1]) / 1024
-
-
-def ticks(process: int) -> int:
-    """Return the processor time of a process so far, in the system's ticks."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def come_to_rest(process: int) -> None:
-    """Wait until a process has had nothing to do for a while."""
-    before, since = ticks(process), time.monotonic()
-    while time.monotonic() - since < REST:
-        time.sleep(0.1)
-        if (now := ticks(process)) > before + 1:
-            before, since = now, time.monotonic()
-
-
 def texts() -> dict[str, str]:
     """Return the texts of the corpus and of the example kernels by their URIs."""
     paths = [*sorted(CORPUS.rglob("*.py")), *sorted((ROOT / "kernels").rglob("*.py"))]
@@ -67,24 +43,20 @@ def texts() -> dict[str, str]:
 
 def measure(command: list[str], files: dict[str, str], folder: Path) -> Held:
     """Open all files in one server and close them again."""
-    client = Client(command, LIMIT)
-    process = client.process.pid
+    client = Listener(command, LIMIT)
     client.initialize(folder)
     client.send(method="initialized", params={})
-    come_to_rest(process)
-    started = status(process, "VmRSS")
+    client.come_to_rest()
+    started = client.megabytes()
     for uri, text in files.items():
-        document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
-        client.send(method="textDocument/didOpen", params={"textDocument": document})
-        awaited = client.receive()
-        while awaited.get("method") != PUBLISH or awaited["params"]["uri"] != uri:
-            awaited = client.receive()
-    come_to_rest(process)
-    opened, peak = status(process, "VmRSS"), status(process, "VmHWM")
+        client.open(uri, text)
+        client.until_analysed(uri)
+    client.come_to_rest()
+    opened, peak = client.megabytes(), client.megabytes("VmHWM")
     for uri in files:
         client.send(method="textDocument/didClose", params={"textDocument": {"uri": uri}})
-    come_to_rest(process)
-    closed = status(process, "VmRSS")
+    client.come_to_rest()
+    closed = client.megabytes()
     client.stop()
     return Held(started, opened, peak, closed)
 
@@ -98,7 +70,7 @@ def main() -> None:
         raise SystemExit("unpack the corpus with: make corpus")
     servers = SERVERS if parser.parse_args().peers else {OURS: SERVERS[OURS]}
     size = sum(len(text.encode()) for text in files.values()) / 1e6
-    print(f"{len(files)} files, {size:.1f} MB; Python {platform.python_version()}, {os.uname().sysname}\n")
+    print(f"{len(files)} files, {size:.1f} MB; Python {platform.python_version()}\n")
     print("| MB | started | all open | highest | all closed |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
