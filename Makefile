@@ -2,7 +2,7 @@
 # Both set up what they need under .venv*, node_modules and .build, once.
 PYTHON ?= python3
 VSIX_TARGET ?= linux-x64
-VSIX_TARGETS := linux-x64 linux-arm64 darwin-x64 darwin-arm64
+VSIX_TARGETS := linux-x64 linux-arm64 darwin-x64 darwin-arm64 win32-x64
 export PYTHON
 
 .DEFAULT_GOAL := help
@@ -114,7 +114,7 @@ $(CORPUS_READY): dev/corpus.py | $(PYTHON_READY)
 	$(BIN)/python dev/corpus.py $(@D)
 	touch $@
 
-$(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py pyproject.toml | $(PYTHON_READY)
+$(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py dev/compiled_modules.py pyproject.toml | $(PYTHON_READY)
 	$(BIN)/python dev/bundle.py libraries $(VSIX_TARGET) $@
 	touch $@
 
