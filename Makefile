@@ -7,7 +7,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test vsix vsix-all check format bench corpus clean distclean setup-run setup-test setup-check
+.PHONY: help run test notices vsix vsix-all check format bench corpus clean distclean setup-run setup-test setup-check
 
 BIN := .venv/bin
 VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
@@ -46,6 +46,10 @@ vsix: $(VSIX)
 
 vsix-all:
 	@for target in $(VSIX_TARGETS); do $(MAKE) --no-print-directory vsix VSIX_TARGET=$$target || exit; done
+
+# After a change of what the extension carries: tests hold the file against it.
+notices: $(LIBRARIES) $(NODE_READY)
+	node esbuild.mjs --notices $(LIBRARIES) THIRD_PARTY_NOTICES.txt
 
 check: setup-check
 	@$(BIN)/python dev/run_checks.py
@@ -119,7 +123,7 @@ $(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py dev/compiled_modules.py py
 	touch $@
 
 $(VSIX): $(LIBRARIES) $(SERVER_SOURCES) $(CLIENT_SOURCES) $(NODE_READY) \
-    package.json .vscodeignore README.md CHANGELOG.md LICENSE client/icon.png
+    package.json .vscodeignore README.md CHANGELOG.md LICENSE THIRD_PARTY_NOTICES.txt client/icon.png
 	$(BIN)/python dev/bundle.py server $(LIBRARIES) bundled
 	node esbuild.mjs
 	node_modules/.bin/vsce package --target $(VSIX_TARGET) --no-dependencies \
