@@ -84,8 +84,8 @@ setup-run:
 
 setup-test:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "TVM 0.26 environment=$(OLD_TVM_READY)" \
-	  "Node packages=$(NODE_READY)" "Extension=$(VSIX)" "VS Code server=$(VSCODE_READY)" \
-	  "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
+	  "Node packages=$(NODE_READY)" "Extension for each system=vsix-all" \
+	  "VS Code server=$(VSCODE_READY)" "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
 	  "Corpus of kernels=$(CORPUS_READY)"
 
 setup-check:

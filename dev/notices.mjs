@@ -22,7 +22,7 @@ export function pythonPackages(libraries) {
   const metadata = readdirSync(libraries).filter((entry) => entry.endsWith(".dist-info"));
   return metadata.sort().map((entry) => {
     const folder = path.join(libraries, entry);
-    const [head] = readFileSync(path.join(folder, "METADATA"), "utf8").split("\n\n");
+    const [head] = read(folder, "METADATA").split("\n\n");
     const value = (key) => new RegExp(`^${key}: (.*)$`, "m").exec(head)?.[1];
     const classifier = /^Classifier: License :: .*:: (.*) License$/m.exec(head)?.[1];
     const licence = value("License-Expression") ?? value("License") ?? classifier;
@@ -47,8 +47,13 @@ function licencesIn(folder) {
       .filter((entry) => entry.isFile() && LICENCE.test(entry.name))
       .map((entry) => entry.name)
       .sort()
-      .map((name) => readFileSync(path.join(place, name), "utf8").replaceAll("\r\n", "\n").trim()),
+      .map((name) => read(place, name).trim()),
   );
+}
+
+/** Some wheels have line ends of Windows. */
+function read(folder, name) {
+  return readFileSync(path.join(folder, name), "utf8").replaceAll("\r\n", "\n");
 }
 
 function made(name, folder, texts) {
