@@ -30,6 +30,7 @@ from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
+from tirx_lens.lsp.environments import Environments
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
@@ -76,6 +77,7 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
+        self.environments = Environments(self)
         self.projects = Projects(self)
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.targets = WorkspaceTargets(self)

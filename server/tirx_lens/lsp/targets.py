@@ -106,15 +106,19 @@ class WorkspaceTargets:
 
         return joined(self._server.settings.targets, self._server.projects.targets(uri))
 
-    def local(self) -> Target:
-        """Return the target that is the interpreter chosen on this machine."""
+    def local(self, *, trusted: bool | None = None) -> Target:
+        """Return the target that is the interpreter chosen on this machine.
+
+        `trusted` says whether a workspace has a say in it, where not its trust does: to look.
+        """
         from tirx_lens.compile.prepare import DEFAULT_ARCH
         from tirx_lens.compile.targets import Target
 
         settings = self._server.settings
+        trusted = self._server.cuda.is_trusted if trusted is None else trusted
         return Target(
             LOCAL_TARGET,
-            python=settings.command(trusted=self._server.cuda.is_trusted),
+            python=settings.command(trusted=trusted),
             arch=settings.arch or DEFAULT_ARCH,
             time_limit=settings.time_limit,
         )
