@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.installed import Installed, ReadTable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tirx_lens.compile.installed import TvmThere
     from tirx_lens.compile.result import Environment
     from tirx_lens.compile.targets import Target
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.server import LensServer
 
 _log = logging.getLogger(__name__)
+
+_VERSION = re.compile(r"[\w.+!-]{1,80}", re.ASCII)
+"""What may be shown as a version: a host may say anything."""
 
 
 class Environments:
@@ -41,6 +47,17 @@ class Environments:
     def forget(self) -> None:
         """Have the folders of interpreters read again: another TVM may be installed by now."""
         self._found = {}
+
+    @property
+    def found(self) -> Mapping[Target, tuple[Installed, ...]]:
+        """What has been found so far; it stays as it is when all is read again."""
+        return self._found
+
+    async def compare(self, before: Mapping[Target, tuple[Installed, ...]]) -> None:
+        """Have all documents looked at anew where another TVM is installed than before."""
+        after = await self._server.background.run(lambda: {one: self.at(one) for one in before})
+        if after != before:
+            self._server.look_at_all()
 
     def of(self, uri: str) -> tuple[Target | None, tuple[Installed, ...]]:
         """Return the target that builds a document, and what it has, as far as that is known."""
@@ -100,9 +117,13 @@ class Environments:
             if not there and told is not None:  # the program only leads to an interpreter
                 there = look((told.executable,), environ)
             if there:
-                return tuple(map(self._with_table, there))
+                return tuple(self._with_table(one) for one in there if _is_version(one.version))
         builds = told.builds if told is not None else ()
-        return tuple(self._known(one.package, one.version, one.key) for one in builds)
+        return tuple(
+            self._known(one.package, one.version, one.key)
+            for one in builds
+            if _is_version(one.version)
+        )
 
     def _with_table(self, there: TvmThere) -> Installed:
         plain = Installed(there.version, there.package)
@@ -146,6 +167,10 @@ class Environments:
         if self._folder is None:
             self._folder = ToldFolder(folder_of_tables())
         return self._folder
+
+
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
 
 
 def _checked(key: str, table: object) -> ReadTable | None:

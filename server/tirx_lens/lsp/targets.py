@@ -84,9 +84,11 @@ class WorkspaceTargets:
         target = self._usable(asked.name, targets)
         if isinstance(target, (ConfirmTarget, Failed)):
             return target
-        self.chosen = asked.name
+        is_new, self.chosen = asked.name != self.chosen, asked.name
         _log.info("kernels are built at the target %s: %s", asked.name, summary(target))
         self._server.cuda.report_ready()
+        if is_new:  # it may have another TVM
+            self._server.look_at_all()
         return self._list(targets)
 
     def current(self, uri: str) -> Target | ConfirmTarget | Failed:

@@ -25,7 +25,7 @@ _OLDER = re.compile(
 )
 
 # What 0.27 has and no older one: strings and modifiers in a chain of `T.ptx`.
-_NEWER = re.compile(r"""\bptx(?:\["'a-z]|\.[\w.]*?(?:\w__\w|async_\b|\.sync\.aligned\b))""")
+_NEWER = re.compile(r"""ptx(?:\["'a-z]|\.[\w.]*?(?:\w__\w|async_\b|\.sync\.aligned\b))""")
 _TVM_TIRX = re.compile(r"^[ \t]*(?:from|import)[ \t]+tvm_tirx\b", re.MULTILINE)
 
 _TIRX_AS = re.compile(r"^from tvm(?:_tirx)?\.script import .*\btirx as (\w+)", re.MULTILINE)
@@ -53,7 +53,8 @@ def looks_newer(text: str) -> bool:
 
 def package_of(text: str) -> str:
     """Return by which name a text imports TVM."""
-    return TVM_TIRX if _TVM_TIRX.search(text) is not None else TVM
+    names_it = TVM_TIRX in text  # most texts do not, and this is quickly told
+    return TVM_TIRX if names_it and _TVM_TIRX.search(text) is not None else TVM
 
 
 def tvm_of(text: str, given: Given) -> TvmVersion | Installed:
