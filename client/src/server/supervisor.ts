@@ -1,6 +1,11 @@
 /** Keeps the server running: starts, stops and restarts it, one thing after the other. */
 import * as vscode from "vscode";
-import { didGrantTrustNotification, statusNotification, type ServerStatus } from "../protocol";
+import {
+  didGrantTrustNotification,
+  fileVersionNotification,
+  statusNotification,
+  type ServerStatus,
+} from "../protocol";
 import { command, notify, openMachineSettings } from "../ui/notify";
 import type { Life, StatusItem } from "../ui/status";
 import { Crashes } from "./crashes";
@@ -116,6 +121,7 @@ export class Supervisor {
       this.#status = status;
       this.#show(this.#life);
     });
+    session.client.onNotification(fileVersionNotification, (version) => this.item.showVersion(version));
     try {
       await session.start();
       this.#session = session;

@@ -10,8 +10,13 @@ import platform
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .messages import Environment
+from .tvm_build import build_of
+
+if TYPE_CHECKING:
+    from .messages import TvmBuild
 
 OLDEST = (0, 25)
 """The first release with TIRx. 0.25 to 0.27 were tried; a newer one is given the chance."""
@@ -72,7 +77,8 @@ def warm_up() -> Environment:
         )
     except BaseException as error:
         return _broken(error)
-    return _environment(version=version, path=path)
+    builds = (build_of(Path(path), version),) if path is not None else ()
+    return _environment(version=version, path=path, builds=builds)
 
 
 def is_supported(version: str) -> bool:
@@ -102,6 +108,7 @@ def _environment(
     path: str | None = None,
     reason: str | None = None,
     detail: str = "",
+    builds: tuple[TvmBuild, ...] = (),
 ) -> Environment:
     return Environment(
         python_version=platform.python_version(),
@@ -110,6 +117,7 @@ def _environment(
         tvm_path=path,
         reason=reason,
         detail=detail,
+        builds=builds,
     )
 
 
