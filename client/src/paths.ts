@@ -31,12 +31,12 @@ export function candidatesOnPath(
   searchPath: string,
   platform: NodeJS.Platform = process.platform,
 ): readonly string[] {
-  const { delimiter, isAbsolute, join } = platform === "win32" ? path.win32 : path.posix;
+  const on = platform === "win32" ? path.win32 : path.posix;
   return searchPath
-    .split(delimiter)
+    .split(on.delimiter)
     .map((folder) => (platform === "win32" ? folder.replaceAll('"', "") : folder))
-    .filter((folder) => isAbsolute(folder))
-    .map((folder) => join(folder, withExtension(name, platform)));
+    .filter((folder) => on.isAbsolute(folder))
+    .map((folder) => on.join(folder, withExtension(name, platform)));
 }
 
 /** The file that a program's name means: on Windows programs have an extension, said or not. */
