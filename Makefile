@@ -25,7 +25,7 @@ LIBRARIES := .build/libraries-$(VSIX_TARGET)
 INSTALLED := .build/run/installed
 
 SERVER_SOURCES := $(shell find server client/python -type f -not -path '*/__pycache__/*')
-CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs tsconfig.json
+CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs dev/notices.mjs tsconfig.json
 
 help:
 	@echo 'make run     set up, show the checks and one generated CUDA, and serve a real VS Code'
