@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-DISTRIBUTIONS = {"tvm": ("apache_tvm", "tvm"), "tvm_tirx": ("apache_tvm_tirx",)}
+TVM, TVM_TIRX = "tvm", "tvm_tirx"
+DISTRIBUTIONS = {TVM: ("apache_tvm", "tvm"), TVM_TIRX: ("apache_tvm_tirx",)}
 """The packages that are TVM's, and the distributions that bring each, as their folders spell them.
 """
 
