@@ -2,6 +2,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { choices } from "../cuda/choices";
+import { LENS_COMMANDS } from "../lenses";
 import type { InitializationOptions } from "../protocol";
 import { choosePython, type Choice } from "../python/choose";
 import { activeInterpreter } from "../python/extension";
@@ -53,6 +54,7 @@ export async function planLaunch(
       cwd: (trusted ? folders[0] : undefined) ?? context.extensionPath,
       options: {
         trusted,
+        commands: LENS_COMMANDS,
         choices: choices(context.workspaceState),
         targets: { chosen, confirmed },
         settings: {
@@ -62,6 +64,7 @@ export async function planLaunch(
           buildOnSave: settings.buildOnSave,
           inlayHintsParticipants: settings.inlayHintsParticipants,
           inlayHintsArrivals: settings.inlayHintsArrivals,
+          codeLens: settings.codeLens,
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,
