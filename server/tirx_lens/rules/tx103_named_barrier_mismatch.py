@@ -361,9 +361,7 @@ def build(BARRIER, THREADS):
                 "`cta_sync` while others are here is counted with them, and both barriers open "
                 f"too early. Use an id from 1 to {NAMED_BARRIERS - 1}",
                 use.operation.span,
-                fix=free_barrier_fix(
-                    view, reach, use, uses, [u for u in uses if u.come(CTA_BARRIER)]
-                ),
+                fix=free_barrier_fix(view, reach, use, uses, zeros),
                 related=related,
             )
 
