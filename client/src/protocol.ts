@@ -47,6 +47,15 @@ export interface ServerStatus {
   readonly target: string;
 }
 
+/** Which TVM a document is held against. */
+export interface FileVersion {
+  readonly uri: string;
+  readonly version: string;
+  readonly origin: "configuration" | "interpreter" | "target" | "spelling";
+  /** Both, for people. */
+  readonly sentence: string;
+}
+
 export interface CudaParams {
   readonly textDocument: { readonly uri: string };
   readonly position?: Position;
@@ -327,4 +336,5 @@ export const chooseTargetRequest = new RequestType<ChooseTargetParams, TargetLis
 export const doctorRequest = new RequestType<TargetsParams, DoctorReport | Failed, void>("tirxLens/doctor");
 export const timelineRequest = new RequestType<TimelineParams, TimelineResult, void>("tirxLens/timeline");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
+export const fileVersionNotification = new NotificationType<FileVersion>("tirxLens/fileVersion");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");

@@ -29,6 +29,8 @@ DID_GRANT_TRUST = "tirxLens/didGrantTrust"
 STATUS = "tirxLens/status"
 """Notification of the server's: what it is doing, and with which interpreter and TVM."""
 
+FILE_VERSION = "tirxLens/fileVersion"
+"""Notification of the server's: which TVM a document is held against, and where that is from."""
 
 WORKSHEET = "tirxLens/worksheet"
 """Request: the worksheets of an open document's kernels. Executes nothing."""

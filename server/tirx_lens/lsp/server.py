@@ -33,6 +33,8 @@ from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
+from tirx_lens.lsp.environments import Environments
+from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.lsp.compilers import CompilerFactory
+    from tirx_lens.lsp.file_version import FileVersion
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
@@ -79,6 +82,8 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
+        self.environments = Environments(self)
+        self.versions = FileVersions(self)
         self.projects = Projects(self)
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.targets = WorkspaceTargets(self)
@@ -162,6 +167,7 @@ class LensServer(LanguageServer):
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
         self.explanations.close(document.uri if document else uri)
+        self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         self.lenses.forget(document.uri if document else uri)
         shown = self._shown.pop(document.uri, None) if document is not None else None
@@ -212,6 +218,10 @@ class LensServer(LanguageServer):
         analysed = self.schedule.done(document.uri)
         if analysed is not None:
             self._publish(analysed)  # else the analysis under way will
+
+    def notify_file_version(self, uri: str, version: FileVersion) -> None:
+        """Tell the client which TVM a document is held against."""
+        self.protocol.notify(messages.FILE_VERSION, version.to_json(uri))
 
     def notify_status(self, status: messages.Status) -> None:
         """Tell the client what the server is doing."""
@@ -286,6 +296,7 @@ class LensServer(LanguageServer):
                 from tirx_lens.analysis import Analysis
 
                 return Analysis(source)
+            self.versions.look(uri, source, options.given)
             given = self.given_for(uri, source)
             return analyse(source, options.selection, given, run_while)
 
@@ -317,6 +328,7 @@ class LensServer(LanguageServer):
 
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
+        self.versions.tell(analysed.document.uri)
         document, findings = analysed.document, analysed.findings
         built = self._built(document, findings)
         self.lenses.findings_are(analysed, (*findings, *built))
@@ -391,7 +403,9 @@ def create_server(
         if is_configuration(params.text_document.uri):
             server.look_at_all()
             return
+        before = server.environments.found
         server.projects.forget()  # for clients that do not watch files
+        server.keep(asyncio.create_task(server.environments.compare(before)))
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
         document = server.documents.get(params.text_document.uri)
