@@ -27,7 +27,6 @@ scenario(
   async (window, editor) => {
     const { page } = window;
     await window.openFile("clean.py");
-    await window.checked("ring_copy");
     await window.command("TIRx Lens: Check All Files");
     const told = await window.notification("Checked 3 TIRx files: 4 findings in 2 files.");
     await window.picture("1-checked");
@@ -45,7 +44,6 @@ scenario(
 
     // A file is live while it is open; its last result stays when it is closed.
     await window.openFile("kernels/broken.py");
-    await window.checked("gemm");
     await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=512");
     await problemsOf(window, "broken.py").first().waitFor({ state: "detached" });
     await page.keyboard.press("Control+Z");
@@ -78,15 +76,15 @@ scenario(
   async (window) => {
     const { page } = window;
     await window.openFile("typed.py");
-    await window.checked("gemm");
+    await page.keyboard.press("Control+Shift+M");
+    await problemsOf(window, "typed.py").first().waitFor();
+    await window.focusGroup(0);
     await window.command("TIRx Lens: Check All Files");
     const running = await window.notification("Checking TIRx files");
     await running.filter({ hasText: " of 151 files" }).waitFor();
     await window.picture("1-running");
-    const first = window.group(0).locator(".squiggly-warning, .squiggly-error").first();
-    await first.waitFor();
     await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=512");
-    await first.waitFor({ state: "detached" });
+    await problemsOf(window, "typed.py").first().waitFor({ state: "detached" });
     await window.pressIn(running, "Cancel");
     await window.notification("Stopped. Checked");
     await page.locator(".notification-toast", { hasText: "Checking TIRx files" }).waitFor({ state: "detached" });

@@ -1,9 +1,11 @@
+import { writeFile } from "node:fs/promises";
 import type { Locator } from "playwright-core";
 import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
 import type { Window } from "./harness/window";
 
-const RING = kernel("tma_ring_copy.py").split("def run_correctness", 1)[0] ?? "";
+const WHOLE = kernel("tma_ring_copy.py");
+const RING = WHOLE.slice(WHOLE.indexOf("import tvm"), WHOLE.indexOf("def run_correctness"));
 const BROKEN = brokenKernel("TX104");
 const OTHER = BROKEN.slice(BROKEN.indexOf("# tirx-lens: args"))
   .replace("def ring_copy(", "def other(")
@@ -59,8 +61,8 @@ scenario(
 
 scenario(
   "arguments are changed by a click, count for all that is open, and are given back",
-  { trust: "all", files: { "gemm.py": STEP2 } },
-  async (window) => {
+  { trust: "all", files: { "gemm.py": STEP2, ".vscode/settings.json": "{}" } },
+  async (window, editor) => {
     const { page } = window;
     await window.openFile("gemm.py");
     await lens(window, "Show CUDA").click();
@@ -93,12 +95,7 @@ scenario(
     await window.picture("5-the-files-own");
 
     // They can be turned off.
-    await window.command("Preferences: Open User Settings (JSON)");
-    await page.locator(".tab.active", { hasText: "settings.json" }).waitFor();
-    await page.locator(".editor-group-container.active .view-lines").first().click();
-    await page.keyboard.press("Control+A");
-    await page.keyboard.insertText('{ "tirx-lens.codeLens": false }');
-    await window.save();
+    await writeFile(editor.file(".vscode/settings.json"), '{ "tirx-lens.codeLens": false }');
     await lens(window, "Show CUDA").waitFor({ state: "detached" });
     await window.picture("6-off");
   },

@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from tirx_lens.lsp.documents import uri_of
 from tirx_lens.lsp.progress import progress
-from tirx_lens.lsp.projects import is_configuration, path_of
+from tirx_lens.lsp.projects import FILE_NAME, is_configuration, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -148,10 +148,13 @@ class AllFiles:
         return True
 
     def changed(self, changes: Sequence[types.FileEvent]) -> None:
-        """Check again what changes on disk concern, and drop what is there no more."""
-        if not self._is_active:
+        """Check again what changes on disk concern, and drop what is there no more.
+
+        With a configuration all documents are looked at anew, and with them all files.
+        """
+        if not self._is_active or any(is_configuration(one.uri) for one in changes):
             return
-        if any(is_configuration(one.uri) or one.uri.endswith(f"/{_IGNORES}") for one in changes):
+        if any(one.uri.endswith(f"/{_IGNORES}") for one in changes):
             self.again()
             return
         paths = {path: one.type for one in changes if (path := path_of(one.uri)) is not None}
@@ -168,6 +171,11 @@ class AllFiles:
             if result.imported & texts or (is_new and (result.lacks_modules or result.imported))
         }
         self._follow(written | users - dropped)
+
+    def saved(self, uri: str) -> None:
+        """Follow a document that was saved, where the client tells of no changes on disk."""
+        if not self._is_watching:
+            self.changed([types.FileEvent(uri, types.FileChangeType.Changed)])
 
     def again(self) -> None:
         """Check all files anew, where they have been checked: what holds for all has changed."""
@@ -204,7 +212,7 @@ class AllFiles:
         from tirx_lens.lsp.checker import Check
         from tirx_lens.lsp.checkers import check_files, find_files_of
 
-        workspace = self._workspace()
+        workspace = await self._workspace()
         report("looking for Python files")
         found = await find_files_of(workspace)
         before = set(self._results)
@@ -246,7 +254,7 @@ class AllFiles:
                     await asyncio.shield(self._run)
                 waiting = deque(self._waiting.values())
                 self._waiting.clear()
-                await check_files(self._workspace(), waiting, self._take)
+                await check_files(await self._workspace(), waiting, self._take)
         except Exception as error:
             _log.exception("could not check files again: %s: %s", type(error).__name__, error)
 
@@ -311,12 +319,16 @@ class AllFiles:
         analysed = self._server.schedule.done(uri_of(str(path))) if self._is_open(path) else None
         return len(result.diagnostics) if analysed is None else len(analysed.findings)
 
-    def _workspace(self) -> Workspace:
+    async def _workspace(self) -> Workspace:
         from tirx_lens.lsp.checker import Workspace
 
-        server = self._server
+        server, folders = self._server, self._folders()
+        uris = [uri_of(str(folder / FILE_NAME)) for folder in folders]
         return Workspace(
-            self._folders(),
+            folders,
+            await server.background.run(
+                lambda: tuple(server.environments.of(uri)[1] for uri in uris)
+            ),
             server.settings.overrides,
             server.cuda.choices,
             server.documents.encoding,

@@ -10,7 +10,7 @@ import os
 import pickle
 import struct
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lsprotocol.types import Diagnostic
 
     from tirx_lens.model.finding import Finding
+    from tirx_lens.model.installed import Installed
     from tirx_lens.model.source import Encoding, SourceText
 
 LENGTH = struct.Struct(">Q")
@@ -35,9 +36,13 @@ _BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """What holds for all files: the folders, the user's settings, and what was chosen."""
+    """What holds for all files: the folders, the user's settings, and what was chosen.
+
+    `installed` has the TVMs where the files of each of the folders would be built.
+    """
 
     folders: tuple[Path, ...]
+    installed: tuple[tuple[Installed, ...], ...]
     overrides: Overrides
     choices: Choices
     encoding: Encoding
@@ -122,7 +127,8 @@ class Checker:
             return FileResult(path)
         options = self._options(path)
         uri = uri_of(str(path))
-        given = in_force(options.given, source, self._workspace.choices.of(uri))
+        given = replace(options.given, installed=self._installed(path))
+        given = in_force(given, source, self._workspace.choices.of(uri))
         modules = WorkspaceModules(path, self._cache, self._workspace.folders)
         library = open_library(modules, str(path))
         analysis = analyse(source, options.selection, given, library)
@@ -134,6 +140,10 @@ class Checker:
             imported=analysis.imported,
             lacks_modules=analysis.lacks_modules,
         )
+
+    def _installed(self, path: Path) -> tuple[Installed, ...]:
+        folders = zip(self._workspace.folders, self._workspace.installed, strict=True)
+        return next((there for folder, there in folders if folder in path.parents), ())
 
     def _diagnostics(
         self, uri: str, source: SourceText, findings: Iterable[Finding]

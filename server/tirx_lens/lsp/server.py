@@ -140,8 +140,6 @@ class LensServer(LanguageServer):
             self.explanations.refresh_hints()
         if not self.settings.enable:
             self.all_files.clear()
-        elif (self.settings.select, self.settings.ignore) != (before.select, before.ignore):
-            self.all_files.again()
         if self.settings.code_lens != before.code_lens:
             self.lenses.refresh()
 
@@ -161,6 +159,7 @@ class LensServer(LanguageServer):
         self.projects.forget()
         for document in self.documents:
             self.look_at(document)
+        self.all_files.again()
 
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
@@ -405,6 +404,7 @@ def create_server(
             return
         before = server.environments.found
         server.projects.forget()  # for clients that do not watch files
+        server.all_files.saved(params.text_document.uri)
         server.keep(asyncio.create_task(server.environments.compare(before)))
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
