@@ -118,3 +118,31 @@ async def test_a_byte_count_beside_another_cta_is_left_alone() -> None:
     assert "full.arrive(1, 1024, cta_id=" in migrated.text
     (left,) = migrated.left
     assert left.code in ("TX501", "TX508")
+
+
+COPIES = """\
+from tvm.script import tirx as T
+from tvm.script.tirx import tile as Tx
+
+
+@T.prim_func
+def kernel(A: T.Buffer((4096,), "float16"), B: T.Buffer((4096,), "float16")):
+    T.device_entry()
+    cta = T.cta_id([1])
+    warp_id = T.warp_id([4])
+    lane_id = T.lane_id([32])
+    pool = T.SMEMPool()
+    As = pool.alloc((4096,), "float16")
+    pool.commit()
+    Tx.cta.copy(As[:], A[:], dispatch="gmem_smem")
+    T.cuda.cta_sync()
+    Tx.cta.copy(B[:], As[:], dispatch="gmem_smem")
+"""
+
+
+async def test_the_ways_of_a_copy(new: Compiler, tmp_path: Path) -> None:
+    """0.25 names them by memory, and 0.26 by the width of a vector."""
+    migrated = migrate(SourceText(COPIES))
+    assert migrated.left == ()
+    assert migrated.text == COPIES.replace("gmem_smem", "vec_auto")
+    assert await cuda_of(new, migrated.text, tmp_path)
