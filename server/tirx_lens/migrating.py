@@ -32,9 +32,14 @@ class Migrated:
     Places of what is left are in the new text. A text that needs nothing is as it was.
     """
 
-    text: str
+    source: SourceText
     rewritten: int
     left: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        return self.source.text
 
 
 def migrate(
@@ -53,7 +58,7 @@ def migrate(
         return analyse(text, _RULES, for_target, library)
 
     fixed = apply_safe_fixes(started, against_target)
-    return Migrated(fixed.text, len(drifted) + fixed.applied, fixed.remaining)
+    return Migrated(fixed.source, len(drifted) + fixed.applied, fixed.remaining)
 
 
 def _drifted(
