@@ -7,6 +7,7 @@ import { LinkedCursor } from "./cuda/linkedCursor";
 import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
+import { activePlace, sourceOf } from "./notebooks";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
@@ -58,13 +59,13 @@ export function activate(context: vscode.ExtensionContext): void {
     worksheets,
     timelines,
     trackTirxFiles(),
-    registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
-    registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(activePlace())),
+    registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(activePlace())),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {
-      await cuda.showBeside(vscode.window.activeTextEditor);
+      await cuda.showBeside(activePlace());
       linkedCursor.reveal();
     }),
-    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(activePlace())),
     registerCommand("tirx-lens.showPtx", () => showMachineCode("ptx")),
     registerCommand("tirx-lens.showSass", () => showMachineCode("sass")),
     registerCommand("tirx-lens.chooseArchitecture", async () => {
@@ -79,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     registerCommand("tirx-lens.checkTargets", () => targets.check(activeSource())),
     registerCommand("tirx-lens.retryBuild", (uri?: vscode.Uri) =>
-      cuda.retry(uri ?? vscode.window.activeTextEditor?.document.uri),
+      cuda.retry(uri ?? activePlace()?.document.uri),
     ),
     registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
     registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
@@ -95,17 +96,18 @@ export function activate(context: vscode.ExtensionContext): void {
       void followPythonExtension();
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
+    vscode.workspace.onDidSaveNotebookDocument((notebook) => void cuda.refresh(notebook.uri)),
   );
 
   /** The Python file in front, or that of the CUDA in front. */
   function activeSource(): vscode.Uri | undefined {
-    const document = vscode.window.activeTextEditor?.document;
+    const document = activePlace()?.document;
     const shown = document && views.partOf(document.uri);
-    return shown?.view.source ?? (document?.languageId === "python" ? document.uri : undefined);
+    return shown?.view.source ?? (document?.languageId === "python" ? sourceOf(document.uri) : undefined);
   }
 
   async function showMachineCode(part: "ptx" | "sass"): Promise<void> {
-    await cuda.showMachineCode(part, vscode.window.activeTextEditor);
+    await cuda.showMachineCode(part, activePlace());
     linkedCursor.reveal();
   }
 

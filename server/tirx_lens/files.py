@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NEVER = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox"}
+    | {".ipynb_checkpoints"}
 )
 _SOURCES = (".py", ".pyi", NOTEBOOK)
 

@@ -51,14 +51,14 @@ class Cell:
 class PlacedCell:
     """A cell, and where it stands: from byte `start` to byte `end`, from line `line` on.
 
-    Behind `end` stands a line end that is not the cell's own, where `is_ended` says so.
+    `added` bytes behind `end` end its last line, where it does not do so itself.
     """
 
     cell: Cell
     start: int
     end: int
     line: int
-    is_ended: bool
+    added: int
 
     def local(self, offset: int) -> int:
         """Return an offset of the text as one in the cell; outside of it the nearest there is."""
@@ -74,9 +74,9 @@ class PlacedCell:
         if end <= length:
             return Edit(Span(start, end), edit.text)
         if start > length:
-            return Edit(Span(length, length), f"\n{edit.text.removesuffix(chr(10))}")
-        if edit.text.endswith("\n"):
-            return Edit(Span(start, length), edit.text[:-1])
+            return Edit(Span(length, length), edit.text and f"\n{_without_end(edit.text)}")
+        if edit.text.endswith(("\n", "\r")):
+            return Edit(Span(start, length), _without_end(edit.text))
         data = self.cell.source.data
         if not edit.text and data[:start].endswith((b"\n", b"\r")):
             start -= 2 if data[:start].endswith(b"\r\n") else 1
@@ -120,7 +120,7 @@ class NotebookText(SourceText):
         placed = self.cell_at(span.start)
         if placed is None or span.start < placed.start:
             return False
-        if span.end > placed.end + placed.is_ended:
+        if span.end > placed.end + placed.added:
             return False
         local = Span(span.start - placed.start, span.end - placed.start)
         return not any(local.overlaps(other) for other in _untouchable(placed.cell.source))
@@ -149,12 +149,12 @@ class NotebookText(SourceText):
     def text_to(self, line: int) -> str:
         """Return the text to the end of the cell that a zero-based line is in."""
         placed = self.cell_of_line(line)
-        return self.text if placed is None else self.data[: placed.end + placed.is_ended].decode()
+        return self.text if placed is None else self.data[: placed.end + placed.added].decode()
 
     @cached_property
     def _ends(self) -> tuple[int, ...]:
         """For each cell, the offset from which on a place is not in it."""
-        return tuple(placed.end + placed.is_ended + 1 for placed in self.cells)
+        return tuple(placed.end + placed.added + 1 for placed in self.cells)
 
     @cached_property
     def _last_lines(self) -> tuple[int, ...]:
@@ -180,15 +180,20 @@ def join(cells: Iterable[Cell]) -> NotebookText:
             head += "if True:\n"  # IPython takes an indented cell for one that is not
         offset += len(head)  # all of it ASCII
         line += head.count("\n")
-        is_ended = not cell.source.text.endswith(("\n", "\r"))
-        ending = "\n" if is_ended else ""
+        # Behind a lone carriage return a line feed alone would be a part of the same line end.
+        ending = "" if code.text.endswith("\n") else " \n" if code.text.endswith("\r") else "\n"
         size = len(cell.source.data)
-        placed.append(PlacedCell(cell, offset, offset + size, line, is_ended))
+        placed.append(PlacedCell(cell, offset, offset + size, line, len(ending)))
         pieces += [head, code.text, ending]
         offset += size + len(ending)
-        line += len(cell.source.line_starts) - (not is_ended)
+        line += len(cell.source.line_starts) - (not ending)
         head, open_quote = "", code.open_quote
     return NotebookText("".join(pieces), tuple(placed))
+
+
+def _without_end(text: str) -> str:
+    """Return a text without the line end that it ends with, if it does."""
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _untouchable(source: CellText) -> list[Span]:
