@@ -96,6 +96,8 @@ scenario(
     await eventually("the notebook is saved", async () =>
       (await readFile(editor.file("scale.ipynb"), "utf8")).includes("warpgroup_sync(10)"),
     );
-    assert.deepEqual([...window.strangers], []);
+    // What VS Code's own page of outputs asks for, its service worker answers.
+    const strangers = [...window.strangers].filter((host) => !host.endsWith(".vscode-resource.vscode-cdn.net"));
+    assert.deepEqual(strangers, []);
   },
 );
