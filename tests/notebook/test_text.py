@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from fuzz.profiles import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +12,6 @@ from tirx_lens.model.finding import Edit
 from tirx_lens.model.source import Encoding
 from tirx_lens.model.span import Span
 from tirx_lens.notebook.text import Cell, CellText, NotebookText, join
-
-from fuzz.profiles import examples
 
 PIECES = st.sampled_from(
     ["x = 1", "\n", "\n", "\r\n", "\r", "    ", "é", "😀", "%time f()", "!ls", '"""', "'", "(", ")"]
@@ -102,7 +101,9 @@ def _splits(data: bytes, at: int) -> bool:
 
 
 def test_cells_stand_below_each_other_as_python_runs_them() -> None:
-    text = joined(["import os\n", "%%bash\nls", "  a = 1\n  b = '''", "from __future__ import x\n", ""])
+    text = joined(
+        ["import os\n", "%%bash\nls", "  a = 1\n  b = '''", "from __future__ import x\n", ""]
+    )
     assert text.text == (
         "from __future__ import x\n# %% cell 1\nimport os\n"
         "\n# %% cell 3\nif True:\n  a = 1\n  b = '''\n'''\n\n# %% cell 4\n#rom __future__ import x\n"

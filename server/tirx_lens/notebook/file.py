@@ -130,11 +130,16 @@ def _read(data: bytes, text: str) -> NotebookFile:
         raise _StrangeError("the JSON in it is no object")
     cells: _Value | None = None
     about: dict[str, Any] = {}
+    end = at + 1
     for key, value in _members(text, at, "cells"):
+        end = value.end
         if key == "cells":
             cells = value
         else:
             about[key] = value.value
+    end = _skipped(text, _skipped(text, end) + 1)
+    if end < len(text):
+        raise json.JSONDecodeError("something stands behind its end", text, end)
     version = about.get("nbformat")
     if isinstance(version, int) and version != _FORMAT:
         raise _StrangeError(
