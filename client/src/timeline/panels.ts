@@ -54,9 +54,13 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its timeline.");
       return;
     }
-    const source = editor.document.uri;
     const { line, character } = editor.selection.active;
-    const reply = await this.#ask({ textDocument: { uri: source.toString() }, position: { line, character } });
+    await this.show(editor.document.uri, { position: { line, character } });
+  }
+
+  /** Show the timeline of a kernel of a file: the one at a place, or the first of a builder. */
+  async show(source: vscode.Uri, asks: Pick<TimelineParams, "position" | "builder">): Promise<void> {
+    const reply = await this.#ask({ textDocument: { uri: source.toString() }, ...asks });
     if (reply.kind === "failed") {
       await show("information", reply.message);
       return;
@@ -69,6 +73,11 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
       return;
     }
     this.#open(source, reply);
+  }
+
+  /** Run what is shown of a file anew. */
+  async refresh(source: vscode.Uri): Promise<void> {
+    await Promise.all(this.#of(source).map((panel) => this.#refresh(panel)));
   }
 
   /** Offer the timeline with a finding that it shows. */
@@ -139,11 +148,13 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
     });
   }
 
+  /** Those of a file, or of cells of a notebook. */
+  #of(source: vscode.Uri): readonly Panel[] {
+    return [...this.#panels.values()].filter((each) => isSame(sourceOf(each.source), source));
+  }
+
   #changed(source: vscode.Uri): void {
-    for (const panel of this.#panels.values()) {
-      if (!isSame(sourceOf(panel.source), source)) {
-        continue;
-      }
+    for (const panel of this.#of(source)) {
       clearTimeout(panel.timer);
       panel.timer = setTimeout(() => void this.#refresh(panel), PAUSE_MS);
     }

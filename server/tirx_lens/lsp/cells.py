@@ -119,8 +119,10 @@ _ELSEWHERE = object()
 
 def _in_cells(value: Any, cell: AskedCell) -> Any:
     notebook = cell.notebook
-    if isinstance(value, (types.WorkspaceEdit, types.Command)):
+    if isinstance(value, types.WorkspaceEdit):
         return value
+    if isinstance(value, types.Command):
+        return _command_in_cells(value, notebook)
     if isinstance(value, types.Location):
         return location_in_cell(value, notebook)
     if isinstance(value, types.SymbolInformation):
@@ -151,6 +153,17 @@ def _in_cells(value: Any, cell: AskedCell) -> Any:
             return _ELSEWHERE
         return attrs.evolve(value, **changes)
     return value
+
+
+def _command_in_cells(command: types.Command, notebook: NotebookDocument) -> types.Command:
+    """Return a command that leads to a position of the notebook as one that leads into the cell."""
+    match command.arguments:
+        case [uri, {"line": int(line), "character": int(character)}] if uri == notebook.uri:
+            here = types.Position(line, character)
+            cell, place = _range_in(types.Range(here, here), notebook)
+            at = {"line": place.start.line, "character": place.start.character}
+            return attrs.evolve(command, arguments=[cell, at])
+    return command
 
 
 def _call_in_cells(value: Any, cell: AskedCell) -> Any:
