@@ -14,8 +14,11 @@ from tirx_lens.model.span import Span
 from tirx_lens.notebook.text import Cell, CellText, NotebookText, join
 
 PIECES = st.sampled_from(
-    ["x = 1", "\n", "\n", "\r\n", "\r", "    ", "é", "😀", "%time f()", "!ls", '"""', "'", "(", ")"]
-    + ["\\", "#", "?", "%%time", "%%bash", "if x:", "\x0c", "from __future__ import annotations"]
+    [
+        *("x = 1", "\n", "\n", "\r\n", "\r", "    ", "é", "😀", "%time f()", "!ls", '"""', "'"),
+        *("(", ")", "\\", "#", "?", "%%time", "%%bash", "if x:", "\x0c"),
+        "from __future__ import annotations",
+    ]
 )
 CELLS = st.lists(st.one_of(st.lists(PIECES, max_size=8).map("".join), st.text(max_size=6)))
 
@@ -101,12 +104,12 @@ def _splits(data: bytes, at: int) -> bool:
 
 
 def test_cells_stand_below_each_other_as_python_runs_them() -> None:
-    text = joined(
-        ["import os\n", "%%bash\nls", "  a = 1\n  b = '''", "from __future__ import x\n", ""]
-    )
+    future = "from __future__ import x\n"
+    text = joined(["import os\n", "%%bash\nls", "  a = 1\n  b = '''", future, ""])
     assert text.text == (
-        "from __future__ import x\n# %% cell 1\nimport os\n"
-        "\n# %% cell 3\nif True:\n  a = 1\n  b = '''\n'''\n\n# %% cell 4\n#rom __future__ import x\n"
+        f"{future}# %% cell 1\nimport os\n"
+        "\n# %% cell 3\nif True:\n  a = 1\n  b = '''\n'''\n"
+        "\n# %% cell 4\n#rom __future__ import x\n"
         "\n# %% cell 5\n\n"
     )
     ast.parse(text.text.replace("import x", "import annotations"))
