@@ -15,6 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # What each layer may import of the project, besides itself.
 LAYERS = {
     "model": set(),
+    "notebook": {"model"},
     "syntax": {"model"},
     "threads": {"model"},
     "api": {"model"},
@@ -28,7 +29,7 @@ LAYERS = {
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api")
+PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api", "notebook")
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
