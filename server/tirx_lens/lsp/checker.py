@@ -18,7 +18,8 @@ from tirx_lens.configuration.find import Configurations
 from tirx_lens.configuration.options import FileOptions, Overrides, is_excluded, options_for
 from tirx_lens.files import PYTHON, Unreadable, find_files, read_file, would_find
 from tirx_lens.lsp.choices import Choices, in_force
-from tirx_lens.lsp.documents import PYTHON, Document, uri_of
+from tirx_lens.lsp.documents import PYTHON as LANGUAGE
+from tirx_lens.lsp.documents import Document, uri_of
 from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Checker:
     ) -> Iterator[Diagnostic]:
         from tirx_lens.lsp.diagnostics import to_diagnostic
 
-        document = Document(uri, 0, PYTHON, source)
+        document = Document(uri, 0, LANGUAGE, source)
         for finding in findings:  # no way to their fixes: there is no open document to change
             yield to_diagnostic(finding, None, document, self._workspace.encoding)
 
