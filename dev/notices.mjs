@@ -24,7 +24,7 @@ export function pythonPackages(libraries) {
     const folder = path.join(libraries, entry);
     const [head] = read(folder, "METADATA").split("\n\n");
     const value = (key) => new RegExp(`^${key}: (.*)$`, "m").exec(head)?.[1];
-    const classifier = /^Classifier: License :: .*:: (.*) License$/m.exec(head)?.[1];
+    const classifier = /^Classifier: License :: .*:: (.*?)(?: License)?$/m.exec(head)?.[1];
     const licence = value("License-Expression") ?? value("License") ?? classifier;
     return made(`${value("Name")} ${value("Version")} (${licence})`, folder, licencesIn(folder));
   });

@@ -46,7 +46,8 @@ scenario(
     await window.openFile("kernels/broken.py");
     await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=512");
     await problemsOf(window, "broken.py").first().waitFor({ state: "detached" });
-    await page.keyboard.press("Control+Z");
+    await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=500");
+    await window.save();
     await problemsOf(window, "broken.py").first().waitFor();
     await page.keyboard.press("Control+F4");
     await page.locator(".tab", { hasText: "broken.py" }).waitFor({ state: "detached" });
