@@ -32,7 +32,7 @@ scenario(
     await page.keyboard.press("Control+End");
     await page.keyboard.type('tvm-version = "0.26"\n');
     await window.save();
-    await window.openFile("old.py");
+    await window.group(0).locator(".tab", { hasText: "old.py" }).click();
     await told.first().waitFor({ state: "detached" });
     await seesStatus(window, "TIRx Lens: TVM 0.26", "from tvm-version in pyproject.toml; 0.27", "4-configured");
   },
