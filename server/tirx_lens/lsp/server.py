@@ -18,6 +18,7 @@ from tirx_lens.lsp import (
     completing,
     edits,
     explaining,
+    lenses,
     messages,
     protocol,
     target_messages,
@@ -25,6 +26,7 @@ from tirx_lens.lsp import (
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
+from tirx_lens.lsp.choices import in_force
 from tirx_lens.lsp.compilers import compiler_for
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
@@ -88,6 +90,7 @@ class LensServer(LanguageServer):
         self.reports = Reports()
         self.whole_messages = WholeMessages(self)
         self.explanations = explaining.Explanations(self)
+        self.lenses = lenses.Lenses(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -115,6 +118,7 @@ class LensServer(LanguageServer):
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
             self.targets.restore(options.get("targets"))
+            self.lenses.restore(options.get("commands"))
             self.configure(options.get("settings"))
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
@@ -132,6 +136,8 @@ class LensServer(LanguageServer):
         self.look_at_all()
         if self.settings.hints != before.hints:
             self.explanations.refresh_hints()
+        if self.settings.code_lens != before.code_lens:
+            self.lenses.refresh()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
@@ -157,6 +163,7 @@ class LensServer(LanguageServer):
         self.explanations.close(document.uri if document else uri)
         self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
+        self.lenses.forget(document.uri if document else uri)
         if document is not None and document.uri in self._shown:
             self._shown.pop(document.uri)
             self.text_document_publish_diagnostics(
@@ -248,6 +255,26 @@ class LensServer(LanguageServer):
             if document is not None:
                 self.look_at(document)
 
+    def given_for(self, uri: str, source: SourceText) -> Given:
+        """Return what is given for a text, with what its user chose for its builders.
+
+        May read files: not for the message loop.
+        """
+        given = self.projects.options(uri).given
+        return in_force(given, source, self.cuda.choices.of(uri))
+
+    def arguments_changed(self, uri: str) -> None:
+        """Show a document as it is with the arguments that the user has chosen."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.look_at(document)
+        self.lenses.refresh()
+
+    def findings_shown(self, analysed: Analysed) -> tuple[Finding, ...]:
+        """Return what is shown of a version: what the rules found, then what builds said."""
+        document, findings = analysed.document, analysed.findings
+        return (*findings, *self._built(document, findings))
+
     def _analyser_of(self, uri: str) -> Callable[[SourceText, RunWhile | None], Analysis]:
         """Make the analyser of a document; it is called on the background threads."""
         if is_configuration(uri):
@@ -261,7 +288,8 @@ class LensServer(LanguageServer):
 
                 return Analysis(source)
             self.versions.look(uri, source, options.given)
-            return analyse(source, options.selection, options.given, run_while)
+            given = self.given_for(uri, source)
+            return analyse(source, options.selection, given, run_while)
 
         return analyse_as_configured
 
@@ -294,6 +322,7 @@ class LensServer(LanguageServer):
         self.versions.tell(analysed.document.uri)
         document, findings = analysed.document, analysed.findings
         built = self._built(document, findings)
+        self.lenses.findings_are(analysed, (*findings, *built))
         shown = self._shown.get(document.uri)
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
@@ -432,6 +461,10 @@ def create_server(
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
 
+    @server.feature(messages.ARGUMENTS)
+    async def arguments(params: Any) -> dict[str, Any]:
+        return await server.lenses.arguments(params)
+
     @server.feature(messages.TIMELINE)
     async def timeline(params: Any) -> dict[str, Any]:
         return await timeline_reply(server, params)
@@ -442,6 +475,7 @@ def create_server(
 
     explaining.register(server)
     completing.register(server)
+    lenses.register(server)
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

@@ -85,6 +85,7 @@ class WorkspaceTargets:
         if isinstance(target, (ConfirmTarget, Failed)):
             return target
         is_new, self.chosen = asked.name != self.chosen, asked.name
+        self._server.lenses.refresh()
         _log.info("kernels are built at the target %s: %s", asked.name, summary(target))
         self._server.cuda.report_ready()
         if is_new:  # it may have another TVM
