@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .newer_tvm import NAME, make_newer_tvm
-from .raw import RawClient
+from .raw import FAKE_SERVER, REAL_SERVER, RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,9 +44,15 @@ class Session:
         path = folder / "kernel.py"
         path.write_text(text)
         self.uri, self.text = path.as_uri(), text
-        client.initialize(
-            workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}], initializationOptions=options
-        )
+        params = {
+            "processId": None,
+            "rootUri": None,
+            "capabilities": {},
+            "workspaceFolders": [{"uri": folder.as_uri(), "name": "w"}],
+            "initializationOptions": options,
+        }
+        client.request("initialize", params, LIMIT)
+        client.notify("initialized", {})
         client.open(self.uri, text)
 
     def version(self) -> tuple[str, str, str]:
@@ -77,23 +83,25 @@ class Session:
 @pytest.fixture
 def open_session(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     clients: list[RawClient] = []
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    server = [sys.executable, "-c", SERVE, str(ROOT / "server")]
 
-    def start(text: str, *, python: str = sys.executable, trusted: bool = False) -> Session:
+    def start(
+        text: str,
+        *,
+        python: str = sys.executable,
+        command: list[str] | None = None,
+        trusted: bool = False,
+        **options: Any,
+    ) -> Session:
         folder = tmp_path / "workspace"
         folder.mkdir(exist_ok=True)
-        clients.append(RawClient(server, env=env | {"TIRX_LENS_CACHE": str(tmp_path / "cache")}))
-        settings = {"interpreter": [python]}
-        return Session(clients[-1], folder, text, trusted=trusted, settings=settings)
+        env = os.environ | {"TIRX_LENS_CACHE": str(tmp_path / "cache")}
+        clients.append(RawClient(command or REAL_SERVER, env=env))
+        settings = {"interpreter": [python]} | options.pop("settings", {})
+        return Session(clients[-1], folder, text, trusted=trusted, settings=settings, **options)
 
     yield start
     for client in clients:
         client.kill()
-
-
-SERVE = "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv.append('server'); "
-SERVE += "from tirx_lens.cli.main import main; sys.exit(main())"
 
 
 def fake_python(home: Path, version: str) -> Path:
@@ -163,6 +171,32 @@ def test_without_a_tvm_the_spelling_tells(
     assert (version, origin) == ("0.26 or older", "spelling")
     assert detail == f"from the file's spelling; the interpreter {tmp_path}/no-python has no tvm"
     assert session.found() == []
+
+
+def test_a_target_tells_its_tvm_with_a_build_and_is_not_asked_before(
+    open_session: Callable[..., Session],
+) -> None:
+    box = {"launcher": "command", "argv": ["no-such-program"], "python": "python3"}
+    options = {
+        "command": [*FAKE_SERVER],
+        "trusted": True,
+        "settings": {"targets": {"box": box}},
+        "targets": {"chosen": "box", "confirmed": []},
+    }
+    session = open_session(NEUTRAL, **options)
+    untold = (
+        "0.27",
+        "spelling",
+        "from the file's spelling; the target box has not told its TVM yet",
+    )
+    assert session.version() == untold
+    params = {"textDocument": {"uri": session.uri}}
+    reply = session.client.request("tirxLens/cuda", params, LIMIT)["result"]
+    assert reply["kind"] == "cuda", reply
+    told = ("0.26.0", "target", "from the target box")
+    assert session.version() == told
+    session.client.kill()
+    assert open_session(NEUTRAL, **options).version() == told  # of the last session
 
 
 @pytest.mark.tvm
