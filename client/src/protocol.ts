@@ -52,8 +52,8 @@ export interface FileVersion {
   readonly uri: string;
   readonly version: string;
   readonly origin: "configuration" | "interpreter" | "target" | "spelling";
-  /** Both, for people. */
-  readonly sentence: string;
+  /** What is to know of both, in a line that follows the version. */
+  readonly detail: string;
 }
 
 export interface CudaParams {

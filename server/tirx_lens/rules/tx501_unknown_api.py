@@ -177,7 +177,7 @@ def _nearest(judgement: Judgement) -> str | None:
 
 
 def _message(found: Held, judgement: Judgement) -> str:
-    tvm = f"TVM {found.name}"
+    tvm = found.name
     owner, name, near = judgement.owner, judgement.name, _nearest(judgement)
     match judgement.trouble:
         case Trouble.NAME:

@@ -121,7 +121,7 @@ class UnsupportedDispatch(Rule):
                 continue
             span = argument_span(view.source, operation.span, _NO_POSITION, "dispatch")
             message = (
-                f'TVM {found.name} has no way `dispatch="{way}"` to carry out a '
+                f'{found.name} has no way `dispatch="{way}"` to carry out a '
                 f"`{name}`: it has {', '.join(f'`{one}`' for one in ways)}."
             )
             fix = _fix(name, way, ways, span) if span is not None else None

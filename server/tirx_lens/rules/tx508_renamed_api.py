@@ -123,7 +123,7 @@ class RenamedApi(Rule):
         found = view.once(held)
         if found.misfit is not None and found.misfit.is_newer_than(found.version):
             yield self._misfit(view, found, found.misfit)
-        has_spellings = found.surface is surface_of(TvmVersion.V0_27)
+        has_spellings = found.version is TvmVersion.V0_27 and found.has_spellings
         for against in found.troubles:
             if not against.is_renamed:
                 continue
@@ -135,7 +135,7 @@ class RenamedApi(Rule):
             if edits is not None:
                 safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE
                 fix = Fix(f"Spell it as TVM {found.version.value} does", safety, edits)
-            message = _message(view, against, found.name, fix)
+            message = _message(view, against, found.name.removeprefix("TVM "), fix)
             yield self.finding(Severity.ERROR, message, call.callee, fix=fix)
         if has_spellings and (found.is_certain or _is_for_no_older(view)):
             yield from self._unbound_addresses(view, found)
