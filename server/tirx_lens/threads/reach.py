@@ -16,6 +16,7 @@ from tirx_lens.model.kernel import (
     Kernel,
     Loop,
     LoopKind,
+    Op,
     Operation,
 )
 from tirx_lens.model.record import record
@@ -72,13 +73,29 @@ class Reached:
 
 @dataclass(frozen=True)
 class ReachMap:
-    """The operations of one kernel and the shape they were placed in."""
+    """The operations of one kernel, in program order, and the shape they were placed in."""
 
     kernel: Kernel
     shape: Shape
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """How many places come before each, by the identity of the place."""
+        return {id(reached): index for index, reached in enumerate(self.reached)}
+
+    @cached_property
+    def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
+        """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
+        found: dict[Span, list[Reached]] = {}
+        for reached in self.reached:
+            operation = reached.operation
+            barrier = operation.receiver if operation.op is Op.BARRIER_INIT else operation.created
+            if barrier is not None:
+                found.setdefault(barrier.span, []).append(reached)
+        return {span: tuple(places) for span, places in found.items()}
 
     @cached_property
     def by_receiver(self) -> Mapping[KernelObject, Sequence[Reached]]:
@@ -93,11 +110,6 @@ class ReachMap:
     def by_operation(self) -> Mapping[int, Reached]:
         """The operations by their identity."""
         return {id(reached.operation): reached for reached in self.reached}
-
-    @cached_property
-    def makers(self) -> Sequence[Reached]:
-        """The operations that make an object, in program order."""
-        return [reached for reached in self.reached if reached.operation.created is not None]
 
     @cached_property
     def _in_loops(self) -> Mapping[int, Sequence[Reached]]:

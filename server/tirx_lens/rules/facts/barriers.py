@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 
 def inits_of(reach: ReachMap, barrier: KernelObject) -> Iterator[Reached]:
     """Yield where a barrier is initialised: its `init`, or the making of its pipeline."""
-    own = [r for r in reach.by_receiver.get(barrier, ()) if r.operation.op is Op.BARRIER_INIT]
-    if barrier.class_name:
-        yield from own
-        return
-    made = [r for r in reach.makers if _makes_pipeline_of(r.operation, barrier)]
-    if own and made:
-        both = {id(reached) for reached in (*own, *made)}
-        yield from (reached for reached in reach.reached if id(reached) in both)
-    else:
-        yield from own or made
+    for reached in reach.inits.get(barrier.span, ()):
+        operation = reached.operation
+        own = operation.op is Op.BARRIER_INIT and operation.receiver == barrier
+        if own or _makes_pipeline_of(operation, barrier):
+            yield reached
 
 
 def arrivals_of(reach: ReachMap, barrier: KernelObject) -> int | None:
