@@ -84,7 +84,7 @@ def test_worker_is_standard_library_and_tvm(path: Path) -> None:
 def test_the_server_does_without_what_the_extension_does_not_carry() -> None:
     program = """if True:
         import sys
-        for name in ("pathspec", "rich"):
+        for name in ("pygments", "rich"):
             sys.modules[name] = None  # importing it raises
         import tirx_lens.lsp.server, tirx_lens.cli.server, tirx_lens.cli.main
         from tirx_lens.analysis import analyse

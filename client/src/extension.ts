@@ -1,6 +1,7 @@
 /** The extension's entry: makes the parts and connects them to VS Code's events. */
 import * as vscode from "vscode";
 import type { Position } from "vscode-languageclient/node";
+import { checkAllFiles, clearAllFiles } from "./allFiles";
 import { Architecture } from "./cuda/architecture";
 import { chooseArguments } from "./cuda/chooseArguments";
 import { CudaGenerator } from "./cuda/generate";
@@ -105,6 +106,8 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommand("tirx-lens.retryBuild", (uri?: vscode.Uri) =>
       cuda.retry(uri ?? activePlace()?.document.uri),
     ),
+    registerCommand("tirx-lens.checkAllFiles", () => checkAllFiles(supervisor)),
+    registerCommand("tirx-lens.clearAllFiles", () => clearAllFiles(supervisor)),
     registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
     registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
     registerCommand("tirx-lens.showServerLogs", () => channels.server.show()),

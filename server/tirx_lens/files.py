@@ -23,7 +23,8 @@ _NEVER = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox"}
     | {".ipynb_checkpoints"}
 )
-_SOURCES = (".py", ".pyi", NOTEBOOK)
+PYTHON = (".py", ".pyi")
+_SOURCES = (*PYTHON, NOTEBOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,22 @@ def find_files(
             elif found.identity not in seen:
                 seen.add(found.identity)
                 yield found.path
+
+
+def would_find(path: Path, folder: Path, passes_over: Callable[[Path], bool] | None = None) -> bool:
+    """Tell whether `find_files` would find a file of Python in a folder, if it is there."""
+    if folder not in path.parents or not path.name.endswith(PYTHON):
+        return False
+    is_passed_over = passes_over or (lambda _: False)
+    place, real = folder, os.path.realpath(folder)
+    ignored = Ignored.around(real)
+    *inner, name = path.relative_to(folder).parts
+    for part in inner:
+        place, real = place / part, f"{real.rstrip(os.sep)}{os.sep}{part}"
+        if part in _NEVER or ignored.folder(real) or is_passed_over(place) or _is_link(place):
+            return False
+        ignored = ignored.inside(real)
+    return not (ignored.file(f"{real.rstrip(os.sep)}{os.sep}{name}") or is_passed_over(path))
 
 
 def read_source(path: Path) -> SourceText | Unreadable:
@@ -186,6 +203,13 @@ def _names_folder(path: Path) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)  # a link may lead back up
+    except OSError:
+        return False
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
     except OSError:
         return False
 

@@ -15,6 +15,7 @@ from pygls.uris import to_fs_path
 from tirx_lens import __version__
 from tirx_lens.lsp import (
     actions,
+    all_files,
     completing,
     edits,
     explaining,
@@ -93,6 +94,7 @@ class LensServer(LanguageServer):
         self.whole_messages = WholeMessages(self)
         self.explanations = explaining.Explanations(self)
         self.lenses = lenses.Lenses(self)
+        self.all_files = all_files.AllFiles(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -139,6 +141,8 @@ class LensServer(LanguageServer):
         self.look_at_all()
         if self.settings.hints != before.hints:
             self.explanations.refresh_hints()
+        if not self.settings.enable:
+            self.all_files.clear()
         if self.settings.code_lens != before.code_lens:
             self.lenses.refresh()
 
@@ -158,6 +162,7 @@ class LensServer(LanguageServer):
         self.projects.forget()
         for document in self.documents:
             self.look_at(document)
+        self.all_files.again()
 
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
@@ -167,8 +172,10 @@ class LensServer(LanguageServer):
         self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         self.lenses.forget(document.uri if document else uri)
-        if document is not None and document.uri in self._shown:
-            self._shown.pop(document.uri)
+        shown = self._shown.pop(document.uri, None) if document is not None else None
+        if document is None or self.all_files.closed(document, shows=bool(shown)):
+            return
+        if shown is not None:
             self._send(document, publication(document, (), self.documents.encoding))
         self._shown_cells.forget(uri)
 
@@ -233,6 +240,7 @@ class LensServer(LanguageServer):
     async def end(self) -> None:
         """Stop all work under way. Nothing is sent after."""
         self.schedule.close()
+        self.all_files.close()
         self.background.close()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.cuda.close(), _CLOSE_LIMIT)
@@ -386,6 +394,9 @@ def create_server(
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        opened = server.documents.get(params.text_document.uri)
+        if opened is not None:
+            server.all_files.opened(opened)
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
 
@@ -398,13 +409,15 @@ def create_server(
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
         if is_configuration(params.text_document.uri):
             server.look_at_all()
-        else:
-            saved(params.text_document.uri)
+            return
+        server.all_files.saved(params.text_document.uri)
+        saved(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         if any(is_configuration(change.uri) for change in params.changes):
             server.look_at_all()
+        server.all_files.changed(params.changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
@@ -446,8 +459,8 @@ def create_server(
         return types.TextDocumentContentResult(server.whole_messages.text_of(params.uri))
 
     @server.command(SHOW)
-    def show_whole_message(uri: Any) -> None:
-        server.whole_messages.show(uri)
+    def show_whole_message(ls: Any, uri: Any) -> None:
+        ls.whole_messages.show(uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -494,6 +507,7 @@ def create_server(
     explaining.register(server)
     completing.register(server)
     lenses.register(server)
+    all_files.register(server)
 
     def saved(uri: str) -> None:
         before = server.environments.found
