@@ -1,4 +1,4 @@
-"""Kernels in notebooks, built with the real TVM: which cells run, and where errors are said to be."""
+"""Kernels in notebooks, built with the real TVM: which cells run, and where errors are placed."""
 
 from __future__ import annotations
 
