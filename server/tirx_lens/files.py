@@ -23,8 +23,8 @@ _NEVER = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox"}
     | {".ipynb_checkpoints"}
 )
-PYTHON = (".py", ".pyi")
-_SOURCES = (*PYTHON, NOTEBOOK)
+PYTHON_SUFFIXES = (".py", ".pyi")
+_SOURCES = (*PYTHON_SUFFIXES, NOTEBOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def find_files(
 
 def would_find(path: Path, folder: Path, passes_over: Callable[[Path], bool] | None = None) -> bool:
     """Tell whether `find_files` would find a file of Python in a folder, if it is there."""
-    if folder not in path.parents or not path.name.endswith(PYTHON):
+    if folder not in path.parents or not path.name.endswith(PYTHON_SUFFIXES):
         return False
     is_passed_over = passes_over or (lambda _: False)
     place, real = folder, os.path.realpath(folder)

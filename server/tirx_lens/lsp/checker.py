@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tirx_lens.configuration.find import Configurations
 from tirx_lens.configuration.options import FileOptions, Overrides, is_excluded, options_for
-from tirx_lens.files import PYTHON, Unreadable, find_files, read_file, would_find
+from tirx_lens.files import PYTHON_SUFFIXES, Unreadable, find_files, read_file, would_find
 from tirx_lens.lsp.choices import Choices, in_force
 from tirx_lens.lsp.documents import PYTHON, Document, uri_of
 from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
@@ -100,7 +100,9 @@ class Checker:
         """Find the files of Python that `tirx-lens check` would find in the folders."""
         found = find_files(self._workspace.folders, (), self._passes_over)
         paths = tuple(
-            absolute(path) for path in found if isinstance(path, Path) and path.suffix in PYTHON
+            absolute(path)
+            for path in found
+            if isinstance(path, Path) and path.suffix in PYTHON_SUFFIXES
         )
         return Found(paths, tuple(self._problems()))
 
