@@ -120,6 +120,9 @@ class LensProtocol(LanguageServerProtocol):
             return message
         if message.method not in _OURS:  # which name cells themselves
             self._asked[message.id] = cell
+        if isinstance(params, dict) and "position" not in params and cell.index is not None:
+            # Of what several cells define, that of this one is meant.
+            params = {**params, "position": {"line": 0, "character": 0}}
         return attrs.evolve(message, params=into_text(params, cell))
 
     def _send_response(
