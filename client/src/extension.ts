@@ -8,6 +8,7 @@ import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { onActiveInterpreterChanged } from "./python/extension";
+import { chooseInterpreter } from "./python/pick";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
 import { TargetPicker } from "./targets/picker";
@@ -16,6 +17,7 @@ import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
+import { Walkthrough } from "./welcome/walkthrough";
 import { WorksheetPanels } from "./worksheet";
 
 /** What `deactivate` has to wait for; VS Code calls it with no arguments. */
@@ -27,7 +29,8 @@ export function activate(context: vscode.ExtensionContext): void {
     server: vscode.window.createOutputChannel("TIRx Lens Server", { log: true }),
   };
   const item = new StatusItem();
-  const supervisor = new Supervisor(context, channels, item);
+  const walkthrough = new Walkthrough(context);
+  const supervisor = new Supervisor(context, channels, item, (status) => walkthrough.tvmFound(status.tvmVersion));
   running = supervisor;
   const views = new Views();
   const architecture = new Architecture(context.workspaceState);
@@ -58,6 +61,8 @@ export function activate(context: vscode.ExtensionContext): void {
     worksheets,
     timelines,
     trackTirxFiles(),
+    walkthrough,
+    registerCommand("tirx-lens.chooseInterpreter", () => chooseInterpreter(channels.extension)),
     registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {

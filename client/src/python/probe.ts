@@ -11,6 +11,14 @@ const QUESTION =
   "import sys, platform; i = sys.implementation; " +
   "print('|'.join([sys.executable, '.'.join(map(str, sys.version_info[:3])), i.name, i.cache_tag or '', platform.machine()]))";
 
+// Reads what is installed, and imports none of it.
+const TVM_QUESTION = [
+  "import importlib.metadata as m, importlib.util as u",
+  "names = [n for n in ('tvm', 'tvm_tirx') if u.find_spec(n)]",
+  "found = [d.version for n in ('apache-tvm', 'apache-tvm-tirx') for d in m.distributions(name=n)]",
+  "print((found or ['of an unknown version'])[0] if names else '')",
+].join("\n");
+
 export interface Python {
   /** The program and its arguments, as it was run. */
   readonly command: readonly string[];
@@ -49,6 +57,14 @@ export async function probe(command: readonly string[]): Promise<Python> {
     cacheTag: cacheTag ?? "",
     machine,
   };
+}
+
+/** The version of TVM that an interpreter has; undefined where it has none or cannot say. */
+export async function tvmOf(command: readonly string[]): Promise<string | undefined> {
+  const [program = "", ...rest] = command;
+  const said = await run(program, [...rest, "-I", "-c", TVM_QUESTION]).catch(() => "");
+  const last = said.trim().split("\n").at(-1) ?? "";
+  return last === "" ? undefined : last;
 }
 
 /** Why the server cannot run on this interpreter, or undefined where it can. */
