@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, BinaryIO
@@ -41,7 +42,7 @@ def serve(server: LensServer) -> int:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):
             asyncio.run(_session(server, sys.stdin.fileno(), channel))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         os._exit(130)  # the thread that reads standard input is blocked in it
     server.thread_pool.shutdown()
     with contextlib.suppress(BrokenPipeError):
@@ -90,6 +91,7 @@ class PipeReader:
 
 async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
     server.protocol.set_writer(StdoutWriter(channel))
+    _end_on_interrupt()
     try:
         await run_async(
             stop_event=threading.Event(),
@@ -102,3 +104,15 @@ async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
         # A read that an interrupt cancels may still bring its bytes: nobody wants them any more.
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         await server.end()
+
+
+def _end_on_interrupt() -> None:
+    """Let an interrupt from the keyboard cancel the session between two steps of the loop.
+
+    asyncio's own handler cancels it in the middle of one, where a read may be about to give its
+    bytes to the future that is then cancelled. Windows has no handlers of a loop: it keeps that.
+    """
+    session = asyncio.current_task()
+    assert session is not None
+    with contextlib.suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, session.cancel)

@@ -316,10 +316,10 @@ def build(BARRIER, THREADS):
             return
         uses = list(named_barrier_uses(reach))
         found = list(meetings(reach, uses))
-        hang = [use for meeting in found for use in (*meeting.starved, *meeting.uneven)]
+        hang = {id(use) for meeting in found for use in (*meeting.starved, *meeting.uneven)}
         for use in uses:
             yield from self._check_use(view, reach, use, uses)
-            if use not in hang:
+            if id(use) not in hang:
                 yield from self._check_lanes(reach, use)
         for meeting in found:
             yield from self._check_meeting(view, reach, meeting, uses)
@@ -350,20 +350,24 @@ def build(BARRIER, THREADS):
                 use.operation.span,
                 related=related,
             )
-        zero, zeros = use.come(CTA_BARRIER), [u for u in uses if u.come(CTA_BARRIER)]
+        zero = use.come(CTA_BARRIER)
+        if not zero:
+            return
         everyone_comes = use.is_certain and zero.bit_count() == shape.total
         mixed = any(
             demand_of(r.operation, shape) is Demand.WHOLE_CTA or r.operation.op is Op.OPAQUE
             for r in reach.reached
         )
-        if zero and mixed and not (everyone_comes and use.count == shape.threads):
+        if mixed and not (everyone_comes and use.count == shape.threads):
             yield self.finding(
                 Severity.WARNING,
                 f"named barrier {CTA_BARRIER} is `cta_sync`'s own: a thread that comes to "
                 "`cta_sync` while others are here is counted with them, and both barriers open "
                 f"too early. Use an id from 1 to {NAMED_BARRIERS - 1}",
                 use.operation.span,
-                fix=free_barrier_fix(view, reach, use, uses, zeros),
+                fix=free_barrier_fix(
+                    view, reach, use, uses, [u for u in uses if u.come(CTA_BARRIER)]
+                ),
                 related=related,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
@@ -15,6 +16,7 @@ from tirx_lens.model.kernel import (
     Kernel,
     Loop,
     LoopKind,
+    Op,
     Operation,
 )
 from tirx_lens.threads.condition import Condition, Conditions, Unsure
@@ -67,15 +69,36 @@ class Reached:
     loops: tuple[Loop, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReachMap:
-    """The operations of one kernel and the shape they were placed in."""
+    """The operations of one kernel, in program order, and the shape they were placed in."""
 
     kernel: Kernel
     shape: Shape
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+
+    @cached_property
+    def at(self) -> Mapping[int, Reached]:
+        """Each operation's place in this map, by the identity of the operation."""
+        return {id(reached.operation): reached for reached in self.reached}
+
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """How many places come before each, by the identity of the place."""
+        return {id(reached): index for index, reached in enumerate(self.reached)}
+
+    @cached_property
+    def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
+        """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
+        found: dict[Span, list[Reached]] = {}
+        for reached in self.reached:
+            operation = reached.operation
+            barrier = operation.receiver if operation.op is Op.BARRIER_INIT else operation.created
+            if barrier is not None:
+                found.setdefault(barrier.span, []).append(reached)
+        return {span: tuple(places) for span, places in found.items()}
 
     def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
         """Return the map of a run in which undecided branches come out as `answers` say."""

@@ -165,7 +165,7 @@ class _Follower:
         self._view = view
         self._reach = reach
         self._found = found
-        self._at = {id(reached.operation): reached for reached in reach.reached}
+        self._at = reach.at
         self._offsets = {h.barrier: phase_offset(h) for h in found.barriers}
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
