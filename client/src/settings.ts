@@ -34,6 +34,7 @@ const FOR_SERVER = [
   "build.onSave",
   "inlayHints.participants",
   "inlayHints.arrivals",
+  "codeLens",
   "targets",
 ];
 
@@ -49,6 +50,7 @@ const NEED_RESTART = [
   "ignore",
   "build",
   "inlayHints",
+  "codeLens",
   "targets",
 ].map((name) => `${SECTION}.${name}`);
 

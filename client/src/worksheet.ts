@@ -1,7 +1,8 @@
 /** "Show Worksheet": the tables of a kernel in a panel beside it, kept as its text is. */
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { worksheetRequest, type Failed, type Worksheet } from "./protocol";
+import { notebookAt, sourceOf, type Place } from "./notebooks";
+import { worksheetRequest, type Failed, type Worksheet, type WorksheetParams } from "./protocol";
 import type { Supervisor } from "./server/supervisor";
 import { show } from "./ui/notify";
 import { lineOfLink } from "./worksheetLinks";
@@ -36,10 +37,13 @@ const SCRIPT = `
   }, true);
 `;
 
+/** Which kernels are shown: those around a place, or of a builder. */
+type Asked = Pick<WorksheetParams, "position" | "builder">;
+
 interface Shown {
   readonly panel: vscode.WebviewPanel;
   readonly source: vscode.Uri;
-  position: vscode.Position;
+  asks: Asked;
   /** What the panel shows now, for its links. */
   sheet: Worksheet;
   timer?: NodeJS.Timeout;
@@ -52,25 +56,29 @@ export class WorksheetPanels implements vscode.Disposable {
   readonly #changes: vscode.Disposable;
 
   constructor(readonly supervisor: Supervisor) {
-    this.#changes = vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri));
+    this.#changes = vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(sourceOf(document.uri)));
   }
 
   /** Show the worksheet of the kernel at the cursor, or of all kernels of the file. */
-  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+  async showBeside(editor: Place | undefined): Promise<void> {
     if (editor?.document.languageId !== "python") {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its worksheet.");
       return;
     }
-    const source = editor.document.uri;
-    const position = editor.selection.active;
-    const reply = await this.#ask(source, position);
+    const { line, character } = editor.selection.active;
+    await this.show(editor.document.uri, { position: { line, character } });
+  }
+
+  /** Show the worksheet of some kernels of a file beside it. */
+  async show(source: vscode.Uri, asks: Asked): Promise<void> {
+    const reply = await this.#ask(source, asks);
     if (reply.kind === "failed") {
       await show("information", reply.message);
       return;
     }
     const known = this.#shown.get(source.toString());
     if (known !== undefined) {
-      known.position = position;
+      known.asks = asks;
       known.panel.reveal(undefined, true);
       await this.#put(known, reply);
       return;
@@ -81,7 +89,7 @@ export class WorksheetPanels implements vscode.Disposable {
       enableFindWidget: true,
       localResourceRoots: [],
     });
-    const shown: Shown = { panel, source, position, sheet: reply, asked: 0 };
+    const shown: Shown = { panel, source, asks, sheet: reply, asked: 0 };
     this.#shown.set(source.toString(), shown);
     panel.onDidDispose(() => {
       clearTimeout(shown.timer);
@@ -102,9 +110,18 @@ export class WorksheetPanels implements vscode.Disposable {
     });
   }
 
-  #changed(uri: vscode.Uri): void {
-    const shown = this.#shown.get(uri.toString());
-    if (shown !== undefined) {
+  /** Fill in what is shown of a file anew. */
+  async refresh(source: vscode.Uri): Promise<void> {
+    await Promise.all(this.#of(source).map((shown) => this.#refresh(shown)));
+  }
+
+  /** Those of a file, or of cells of a notebook. */
+  #of(source: vscode.Uri): readonly Shown[] {
+    return [...this.#shown.values()].filter((each) => sourceOf(each.source).toString() === source.toString());
+  }
+
+  #changed(source: vscode.Uri): void {
+    for (const shown of this.#of(source)) {
       clearTimeout(shown.timer);
       shown.timer = setTimeout(() => void this.#refresh(shown), PAUSE_MS);
     }
@@ -112,7 +129,7 @@ export class WorksheetPanels implements vscode.Disposable {
 
   async #refresh(shown: Shown): Promise<void> {
     const number = ++shown.asked;
-    const reply = await this.#ask(shown.source, shown.position);
+    const reply = await this.#ask(shown.source, shown.asks);
     if (number !== shown.asked || !this.#shown.has(shown.source.toString())) {
       return;
     }
@@ -130,17 +147,13 @@ export class WorksheetPanels implements vscode.Disposable {
     shown.panel.webview.html = page(tables, notice);
   }
 
-  async #ask(source: vscode.Uri, position: vscode.Position): Promise<Worksheet | Failed> {
+  async #ask(source: vscode.Uri, asks: Asked): Promise<Worksheet | Failed> {
     const session = await this.supervisor.session();
     if (session === undefined) {
       return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
     }
-    const { line, character } = position;
     try {
-      return await session.client.sendRequest(worksheetRequest, {
-        textDocument: { uri: source.toString() },
-        position: { line, character },
-      });
+      return await session.client.sendRequest(worksheetRequest, { textDocument: { uri: source.toString() }, ...asks });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
@@ -152,13 +165,19 @@ export class WorksheetPanels implements vscode.Disposable {
     if (place === undefined) {
       return;
     }
-    const uri = place.path === shown.sheet.path ? shown.source : vscode.Uri.file(place.path);
+    const uri = place.path === shown.sheet.path ? cellOf(shown.source, place.cell) : vscode.Uri.file(place.path);
     const at = new vscode.Position(place.line - 1, 0);
     await vscode.window.showTextDocument(uri, {
       viewColumn: columnOf(uri) ?? vscode.ViewColumn.One,
       selection: new vscode.Range(at, at),
     });
   }
+}
+
+/** The document of a cell of a notebook, counted from 1; a document that is no cell as it is. */
+function cellOf(source: vscode.Uri, number: number | undefined): vscode.Uri {
+  const cells = notebookAt(sourceOf(source))?.getCells();
+  return (number === undefined ? undefined : cells?.[number - 1]?.document.uri) ?? source;
 }
 
 /** The column in which a file is open. */

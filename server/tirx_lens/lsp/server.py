@@ -15,9 +15,11 @@ from pygls.uris import to_fs_path
 from tirx_lens import __version__
 from tirx_lens.lsp import (
     actions,
+    all_files,
     completing,
     edits,
     explaining,
+    lenses,
     messages,
     protocol,
     target_messages,
@@ -25,12 +27,16 @@ from tirx_lens.lsp import (
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
+from tirx_lens.lsp.choices import in_force
 from tirx_lens.lsp.compilers import compiler_for
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
+from tirx_lens.lsp.environments import Environments
+from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
+from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.lsp.compilers import CompilerFactory
+    from tirx_lens.lsp.file_version import FileVersion
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
@@ -72,10 +79,13 @@ class LensServer(LanguageServer):
             protocol_cls=protocol.LensProtocol,
             converter_factory=protocol.converter,
             max_workers=1,  # the reader of standard input; nothing of ours runs on pygls's pool
+            notebook_document_sync=NOTEBOOKS,
         )
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
+        self.environments = Environments(self)
+        self.versions = FileVersions(self)
         self.projects = Projects(self)
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.targets = WorkspaceTargets(self)
@@ -83,10 +93,13 @@ class LensServer(LanguageServer):
         self.reports = Reports()
         self.whole_messages = WholeMessages(self)
         self.explanations = explaining.Explanations(self)
+        self.lenses = lenses.Lenses(self)
+        self.all_files = all_files.AllFiles(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
         self._told: tuple[str, ...] = ()
+        self._shown_cells = ShownCells()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -112,6 +125,7 @@ class LensServer(LanguageServer):
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
             self.targets.restore(options.get("targets"))
+            self.lenses.restore(options.get("commands"))
             self.configure(options.get("settings"), unknown)
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
@@ -134,6 +148,10 @@ class LensServer(LanguageServer):
         self.look_at_all()
         if self.settings.hints != before.hints:
             self.explanations.refresh_hints()
+        if not self.settings.enable:
+            self.all_files.clear()
+        if self.settings.code_lens != before.code_lens:
+            self.lenses.refresh()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
@@ -151,18 +169,22 @@ class LensServer(LanguageServer):
         self.projects.forget()
         for document in self.documents:
             self.look_at(document)
+        self.all_files.again()
 
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
         self.explanations.close(document.uri if document else uri)
+        self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
-        if document is not None and document.uri in self._shown:
-            self._shown.pop(document.uri)
-            self.text_document_publish_diagnostics(
-                publication(document, (), self.documents.encoding)
-            )
+        self.lenses.forget(document.uri if document else uri)
+        shown = self._shown.pop(document.uri, None) if document is not None else None
+        if document is None or self.all_files.closed(document, shows=bool(shown)):
+            return
+        if shown is not None:
+            self._send(document, publication(document, (), self.documents.encoding))
+        self._shown_cells.forget(uri)
 
     async def actions_for(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
         """Return the code actions for a range of the newest version of a document."""
@@ -205,6 +227,10 @@ class LensServer(LanguageServer):
         if analysed is not None:
             self._publish(analysed)  # else the analysis under way will
 
+    def notify_file_version(self, uri: str, version: FileVersion) -> None:
+        """Tell the client which TVM a document is held against."""
+        self.protocol.notify(messages.FILE_VERSION, version.to_json(uri))
+
     def notify_status(self, status: messages.Status) -> None:
         """Tell the client what the server is doing."""
         self.protocol.notify(messages.STATUS, status.to_json())
@@ -221,6 +247,7 @@ class LensServer(LanguageServer):
     async def end(self) -> None:
         """Stop all work under way. Nothing is sent after."""
         self.schedule.close()
+        self.all_files.close()
         self.background.close()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.cuda.close(), _CLOSE_LIMIT)
@@ -245,6 +272,26 @@ class LensServer(LanguageServer):
             if document is not None:
                 self.look_at(document)
 
+    def given_for(self, uri: str, source: SourceText) -> Given:
+        """Return what is given for a text, with what its user chose for its builders.
+
+        May read files: not for the message loop.
+        """
+        given = self.projects.options(uri).given
+        return in_force(given, source, self.cuda.choices.of(uri))
+
+    def arguments_changed(self, uri: str) -> None:
+        """Show a document as it is with the arguments that the user has chosen."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.look_at(document)
+        self.lenses.refresh()
+
+    def findings_shown(self, analysed: Analysed) -> tuple[Finding, ...]:
+        """Return what is shown of a version: what the rules found, then what builds said."""
+        document, findings = analysed.document, analysed.findings
+        return (*findings, *self._built(document, findings))
+
     def _analyser_of(self, uri: str) -> Callable[[SourceText, RunWhile | None], Analysis]:
         """Make the analyser of a document; it is called on the background threads."""
         if is_configuration(uri):
@@ -257,7 +304,9 @@ class LensServer(LanguageServer):
                 from tirx_lens.analysis import Analysis
 
                 return Analysis(source)
-            return analyse(source, options.selection, options.given, run_while)
+            self.versions.look(uri, source, options.given)
+            given = self.given_for(uri, source)
+            return analyse(source, options.selection, given, run_while)
 
         return analyse_as_configured
 
@@ -266,7 +315,7 @@ class LensServer(LanguageServer):
         text = await (self._migrated_text if migrates else self._fixed_text)(document)
         return actions.with_edit(action, document, text, self.client)
 
-    async def _migrated_text(self, document: Document) -> str:
+    async def _migrated_text(self, document: Document) -> SourceText:
         from tirx_lens.lsp.analyser import library_of
         from tirx_lens.migrating import migrate
 
@@ -274,28 +323,36 @@ class LensServer(LanguageServer):
         migrated = await self.background.run(
             lambda: migrate(document.source, given, library_of(self, document.uri))
         )
-        return migrated.text
+        return migrated.source
 
-    async def _fixed_text(self, document: Document) -> str:
+    async def _fixed_text(self, document: Document) -> SourceText:
         from tirx_lens.fixes import apply_safe_fixes
 
         analyse = self._analyser_of(document.uri)
         fixed = await self.background.run(
             lambda: apply_safe_fixes(document.source, lambda source: analyse(source, None))
         )
-        return fixed.text
+        return fixed.source
 
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
+        self.versions.tell(analysed.document.uri)
         document, findings = analysed.document, analysed.findings
         built = self._built(document, findings)
+        self.lenses.findings_are(analysed, (*findings, *built))
         shown = self._shown.get(document.uri)
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
         self._shown[document.uri] = len(findings) + len(built)
-        self.text_document_publish_diagnostics(
-            publication(document, findings, self.documents.encoding, built)
-        )
+        self._send(document, publication(document, findings, self.documents.encoding, built))
+
+    def _send(self, document: Document, params: types.PublishDiagnosticsParams) -> None:
+        """Publish diagnostics; those of a notebook cell by cell."""
+        if not isinstance(document, NotebookDocument):
+            self.text_document_publish_diagnostics(params)
+            return
+        for of_cell in self._shown_cells.news(document, params):
+            self.text_document_publish_diagnostics(of_cell)
 
     def _built(self, document: Document, shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return what builds said of a document, as far as its rules and comments let it."""
@@ -344,6 +401,9 @@ def create_server(
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        opened = server.documents.get(params.text_document.uri)
+        if opened is not None:
+            server.all_files.opened(opened)
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
 
@@ -357,22 +417,36 @@ def create_server(
         if is_configuration(params.text_document.uri):
             server.look_at_all()
             return
-        server.projects.forget()  # for clients that do not watch files
-        look_at_newest(params.text_document.uri)
-        server.look_at_users(params.text_document.uri, anew=True)
-        document = server.documents.get(params.text_document.uri)
-        if document is not None and document.is_python and mentions_tirx(document.source):
-            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
+        server.all_files.saved(params.text_document.uri)
+        saved(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         if any(is_configuration(change.uri) for change in params.changes):
             server.look_at_all()
+        server.all_files.changed(params.changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.close_document(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def did_change_notebook(params: types.DidChangeNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save_notebook(params: types.DidSaveNotebookDocumentParams) -> None:
+        saved(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def did_close_notebook(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.close_document(params.notebook_document.uri)
+        server.documents.close_notebook(params.notebook_document.uri)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -392,8 +466,8 @@ def create_server(
         return types.TextDocumentContentResult(server.whole_messages.text_of(params.uri))
 
     @server.command(SHOW)
-    def show_whole_message(uri: Any) -> None:
-        server.whole_messages.show(uri)
+    def show_whole_message(ls: Any, uri: Any) -> None:
+        ls.whole_messages.show(uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -426,6 +500,10 @@ def create_server(
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
 
+    @server.feature(messages.ARGUMENTS)
+    async def arguments(params: Any) -> dict[str, Any]:
+        return await server.lenses.arguments(params)
+
     @server.feature(messages.TIMELINE)
     async def timeline(params: Any) -> dict[str, Any]:
         return await timeline_reply(server, params)
@@ -436,6 +514,18 @@ def create_server(
 
     explaining.register(server)
     completing.register(server)
+    lenses.register(server)
+    all_files.register(server)
+
+    def saved(uri: str) -> None:
+        before = server.environments.found
+        server.projects.forget()  # for clients that do not watch files
+        server.keep(asyncio.create_task(server.environments.compare(before)))
+        look_at_newest(uri)
+        server.look_at_users(uri, anew=True)
+        document = server.documents.get(uri)
+        if document is not None and document.is_python and mentions_tirx(document.source):
+            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

@@ -43,6 +43,7 @@ class Settings:
     build_on_save: bool = False
     participant_hints: bool = False
     arrival_hints: bool = False
+    code_lens: bool = True
     targets: tuple[Target, ...] = ()
 
     @property
@@ -257,10 +258,11 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "build.onSave": ("build_on_save", _switch),
     "inlayHints.participants": ("participant_hints", _switch),
     "inlayHints.arrivals": ("arrival_hints", _switch),
+    "codeLens": ("code_lens", _switch),
     "logLevel": ("log_level", _level),
 }
 _CLIENTS_OWN = ("importStrategy", "path", "args", "showNotifications", "trace.server")
 """Settings of the VS Code extension alone. An editor may send them with the rest."""
 
-_OPTIONS = ("trusted", "settings", "choices", "targets")
+_OPTIONS = ("trusted", "settings", "choices", "targets", "commands")
 """What initialization options may be."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
+_COLLECT = (20_000, 10, 10)
+"""When to look for garbage in cycles: an analysis makes thousands of objects that are in none."""
 
 
 def serve(server: LensServer) -> int:
@@ -37,6 +39,7 @@ def serve(server: LensServer) -> int:
     sys.setswitchinterval(0.001)
     gc.collect()
     gc.freeze()  # what was loaded stays: no collection need look at it again
+    gc.set_threshold(*_COLLECT)
     gc.enable()
     try:
         # pygls ends a session on `exit` with SystemExit.

@@ -12,6 +12,8 @@ from pygls.uris import to_fs_path
 from tirx_lens.lsp.analyser import library_of
 from tirx_lens.lsp.documents import byte_offset, uri_of
 from tirx_lens.lsp.messages import Failed, MalformedMessageError
+from tirx_lens.lsp.notebooks import NotebookDocument
+from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.source import Encoding, SourceText
-    from tirx_lens.model.span import Span
     from tirx_lens.protocol.timelines import Runnable
     from tirx_lens.report.timeline_json import Place
 
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 class TimelineParams:
     """What `tirxLens/timeline` asks for: a document, and which of its kernels.
 
-    That is the one named `kernel`, else the one at the position, counted from 0 in the client's
-    units, else the first.
+    That is the one named `kernel`, else the first of the builder of that name, else the one at the
+    position, counted from 0 in the client's units, else the first.
     """
 
     uri: str
     line: int | None = None
     column: int | None = None
     kernel: str | None = None
+    builder: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> TimelineParams:
@@ -47,10 +49,11 @@ class TimelineParams:
         line, column = _at(position, "line"), _at(position, "character")
         if position is not None and not (_is_count(line) and _is_count(column)):
             raise MalformedMessageError("position must hold the numbers line and character")
-        kernel = _at(params, "kernel")
-        if kernel is not None and not isinstance(kernel, str):
-            raise MalformedMessageError("kernel must be a string")
-        return cls(uri, line, column, kernel)
+        kernel, builder = _at(params, "kernel"), _at(params, "builder")
+        for key, name in (("kernel", kernel), ("builder", builder)):
+            if name is not None and not isinstance(name, str):
+                raise MalformedMessageError(f"{key} must be a string")
+        return cls(uri, line, column, kernel, builder)
 
 
 async def timeline_reply(server: LensServer, params: object) -> dict[str, Any]:
@@ -69,7 +72,7 @@ def _reply(server: LensServer, document: Document, asked: TimelineParams) -> dic
     from tirx_lens.protocol.timelines import runnables
     from tirx_lens.report.timeline_json import kernel_json
 
-    given = server.projects.options(document.uri).given
+    given = server.given_for(document.uri, document.source)
     found = runnables(document.source, given, library_of(server, document.uri))
     if not found.kernels:
         if found.has_errors:
@@ -98,6 +101,10 @@ def _chosen(
     names = [one.name for one in kernels]
     if asked.kernel in names:
         return names.index(asked.kernel)
+    of_builder = (n for n, one in enumerate(kernels) if one.kernel.builder == asked.builder)
+    named = next(of_builder, None) if asked.builder is not None else None
+    if named is not None:
+        return named
     if asked.line is None or asked.column is None:
         return 0
     offset = byte_offset(document.source, types.Position(asked.line, asked.column), encoding)
@@ -123,12 +130,20 @@ def _in_builder(document: Document, kernels: Sequence[Runnable], line: int) -> i
 
 
 def _places(document: Document, source: SourceText, encoding: Encoding) -> Callable[[Span], Place]:
+    from tirx_lens.report.checked import NamedText
     from tirx_lens.report.timeline_places import FilePlaces, place_in
 
     places = FilePlaces(Path(to_fs_path(document.uri) or document.uri), source)
 
     def place_of(span: Span) -> Place:
         text, local = places.holder_of(span)
+        found = None
+        if text.source is source and isinstance(document, NotebookDocument):
+            found = document.part_at(local)
+        if found is not None:
+            part, placed = found
+            inside = Span(placed.local(local.start), placed.local(local.end))
+            return place_in(NamedText(places.path, part.source), inside, part.uri, encoding)
         file = document.uri if text.source is source else uri_of(str(text.path))
         return place_in(text, local, file, encoding)
 

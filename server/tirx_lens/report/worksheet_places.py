@@ -32,12 +32,14 @@ class Sheets:
         named = path_beside(Path(other.module.path), self.path)
         return NamedText(named, other.module.source), other.local(span)
 
-    def line(self, span: Span) -> tuple[Path, int]:
-        """Return the file and the line, from 1, that a place starts on."""
+    def linked_line(self, span: Span) -> tuple[str, str]:
+        """Return the line that a place starts on, named as people do, and the link to it.
+
+        Code hosts and editors follow links to lines; those to lines of cells are our own client's.
+        """
         text, local = self.holder_of(span)
-        return text.path, text.source.line_of(local.start) + 1
-
-
-def href(path: Path, line: int) -> str:
-    """Return the link to a line of a file, as code hosts and editors follow it."""
-    return f"{quote(path.as_posix())}#L{line}"
+        part = text.source.part(local)
+        line = part.source.line_of(part.span.start) + 1
+        other = "" if text.path == self.path else f"{text.path.name}:"
+        cell = f"C{part.cell}" if part.cell is not None else ""
+        return f"{other}{part.prefix}{line}", f"{quote(text.path.as_posix())}#{cell}L{line}"

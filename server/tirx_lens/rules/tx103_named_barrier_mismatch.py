@@ -351,23 +351,17 @@ def build(BARRIER, THREADS):
                 related=related,
             )
         zero = use.come(CTA_BARRIER)
-        if not zero:
-            return
         everyone_comes = use.is_certain and zero.bit_count() == shape.total
-        mixed = any(
-            demand_of(r.operation, shape) is Demand.WHOLE_CTA or r.operation.op is Op.OPAQUE
-            for r in reach.reached
-        )
-        if mixed and not (everyone_comes and use.count == shape.threads):
+        alone = not zero or (everyone_comes and use.count == shape.threads)
+        if not alone and _has_barriers_of_the_cta(reach):
+            zeros = [u for u in uses if u.come(CTA_BARRIER)]
             yield self.finding(
                 Severity.WARNING,
                 f"named barrier {CTA_BARRIER} is `cta_sync`'s own: a thread that comes to "
                 "`cta_sync` while others are here is counted with them, and both barriers open "
                 f"too early. Use an id from 1 to {NAMED_BARRIERS - 1}",
                 use.operation.span,
-                fix=free_barrier_fix(
-                    view, reach, use, uses, [u for u in uses if u.come(CTA_BARRIER)]
-                ),
+                fix=free_barrier_fix(view, reach, use, uses, zeros),
                 related=related,
             )
 
@@ -440,6 +434,15 @@ def build(BARRIER, THREADS):
                     *guards_and_calls(use.reached),
                 ],
             )
+
+
+def _has_barriers_of_the_cta(reach: ReachMap) -> bool:
+    """Tell whether something else uses the CTA's own barrier, or may."""
+    return any(
+        demand_of(reached.operation, reach.shape) is Demand.WHOLE_CTA
+        or reached.operation.op is Op.OPAQUE
+        for reached in reach.reached
+    )
 
 
 def _others(use: NamedBarrierUse, meeting: Meeting) -> list[Related]:

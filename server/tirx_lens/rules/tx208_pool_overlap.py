@@ -216,7 +216,7 @@ def kernel(X: T.Buffer((128, 64), "float16"), mode: T.int32):
         """Compare the bytes of each barrier with those of whatever was allocated after it."""
         if view.reach is None:
             return
-        for layout in pool_layouts(view.kernel.body):
+        for layout in pool_layouts(view):
             found: dict[KernelObject, list[_Overlap]] = {}
             for barrier, over in _shared_bytes(layout.allocations):
                 used = _used_on(barrier.made, over.made, view.reach)
