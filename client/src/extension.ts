@@ -13,6 +13,7 @@ import { Views } from "./cuda/views";
 import { builderOf, goToFinding } from "./lenses";
 import { activePlace, sourceOf } from "./notebooks";
 import { onActiveInterpreterChanged } from "./python/extension";
+import { chooseInterpreter } from "./python/pick";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
 import { TargetPicker } from "./targets/picker";
@@ -21,6 +22,7 @@ import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
+import { Walkthrough } from "./welcome/walkthrough";
 import { WorksheetPanels } from "./worksheet";
 
 /** What `deactivate` has to wait for; VS Code calls it with no arguments. */
@@ -32,7 +34,8 @@ export function activate(context: vscode.ExtensionContext): void {
     server: vscode.window.createOutputChannel("TIRx Lens Server", { log: true }),
   };
   const item = new StatusItem();
-  const supervisor = new Supervisor(context, channels, item);
+  const walkthrough = new Walkthrough(context);
+  const supervisor = new Supervisor(context, channels, item, (status) => walkthrough.tvmFound(status.tvmVersion));
   running = supervisor;
   const views = new Views();
   const architecture = new Architecture(context.workspaceState);
@@ -63,6 +66,8 @@ export function activate(context: vscode.ExtensionContext): void {
     worksheets,
     timelines,
     trackTirxFiles(),
+    walkthrough,
+    registerCommand("tirx-lens.chooseInterpreter", () => chooseInterpreter(channels.extension)),
     registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined

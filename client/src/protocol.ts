@@ -20,22 +20,8 @@ export interface InitializationOptions {
   readonly choices: readonly Choice[];
   /** The target that builds, and what was confirmed of this workspace's targets. */
   readonly targets: { readonly chosen: string; readonly confirmed: readonly string[] };
-  readonly settings: {
-    /** The kernel interpreter: a program and its arguments; empty where none is known. */
-    readonly interpreter: readonly string[];
-    readonly arch: string;
-    /** Seconds. */
-    readonly timeLimit: number;
-    readonly buildOnSave: boolean;
-    readonly inlayHintsParticipants: boolean;
-    readonly inlayHintsArrivals: boolean;
-    readonly codeLens: boolean;
-    readonly select: readonly string[];
-    readonly ignore: readonly string[];
-    readonly enable: boolean;
-    /** The user's own targets by name; the server checks them. */
-    readonly targets: Readonly<Record<string, unknown>>;
-  };
+  /** By their names without the section; `interpreter` is the one that was chosen. */
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 export interface ServerStatus {

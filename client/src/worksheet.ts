@@ -18,6 +18,8 @@ const STYLE = `
   td { max-width: 13rem; }
   th { background: var(--vscode-editorWidget-background); position: sticky; top: 0; }
   code { font-family: var(--vscode-editor-font-family); color: var(--vscode-textPreformat-foreground); background: none; }
+  /* There its colour is one for a dark background of its own. */
+  .vscode-high-contrast-light code { color: inherit; }
   a { color: var(--vscode-textLink-foreground); }
   .notice { padding: 0.3rem 0.5rem; border-left: 3px solid var(--vscode-editorWarning-foreground); }
 `;

@@ -252,7 +252,7 @@ IMPORTS = (
 def test_places_of_other_cells_are_found_and_others_left_out(start):
     client = start(REAL_SERVER)
     symbols = {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}
-    settings = {"inlayHintsParticipants": True, "inlayHintsArrivals": True}
+    settings = {"inlayHints": {"participants": True, "arrivals": True}}
     markdown = {"hover": {"contentFormat": ["markdown"]}}
     client.initialize(
         capabilities={"textDocument": symbols | markdown},
