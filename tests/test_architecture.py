@@ -23,7 +23,8 @@ LAYERS = {
     "explain": {"model", "threads", "syntax", "rules", "api"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
     "suspects": {"model", "threads", "syntax", "rules", "protocol", "explain", "cuda", "analysis"},
-    "report": {"model", "rules", "cuda", "protocol", "suspects"},
+    "report": {"model", "rules", "cuda", "protocol", "suspects", "problem", "compile"},
+    "problem": {"model", "syntax", "protocol", "analysis", "compile"},
     "configuration": {"model", "rules", "analysis", "compile"},  # what reads and holds targets
     # The worker's wire types, never the other way.
     "compile": {"syntax", "model", "worker", "workspace"},

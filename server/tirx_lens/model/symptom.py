@@ -26,6 +26,11 @@ class Symptom(Enum):
         """Return what sentences call it."""
         return _TITLES.get(self, self.value)
 
+    @property
+    def headline(self) -> str:
+        """Return what it is called at the beginning of a line."""
+        return self.title[:1].upper() + self.title[1:]
+
 
 _TITLES = {
     Symptom.BUILD: "does not build",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -105,3 +106,14 @@ def _modules_of(
         return
     if module is not None:
         yield module, None if item.name == "*" else frozenset({item.name})
+
+
+def common_folder(files: tuple[ReducedFile, ...]) -> str:
+    """Return the folder that all files are in, as the beginning of their paths."""
+    folders = [re.split(r"(?<=[\\/])", file.path)[:-1] for file in files]
+    shared = []
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "".join(shared)

@@ -39,7 +39,7 @@ def as_markdown(path: Path, guide: Guide) -> str:
 
 
 def _lines(path: Path, guide: Guide) -> Iterator[str]:
-    yield from (f"# {_title(guide.symptom)}: {text(path.name)}", "", _FIRST[guide.symptom], "")
+    yield from (f"# {guide.symptom.headline}: {text(path.name)}", "", _FIRST[guide.symptom], "")
     if guide.has_errors:
         yield from ("The file has syntax errors: kernels in it may be missing here.", "")
     if not guide.kernels:
@@ -49,10 +49,6 @@ def _lines(path: Path, guide: Guide) -> Iterator[str]:
         yield from _kernel(places, kernel, guide)
     for part, reason in guide.failures:
         yield from (f"A part of TIRx Lens itself broke ({part}): {text(reason)}", "")
-
-
-def _title(symptom: Symptom) -> str:
-    return symptom.title[:1].upper() + symptom.title[1:]
 
 
 def _kernel(places: Places, kernel: KernelSuspects, guide: Guide) -> Iterator[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SHORT = 16  # turns that people unroll
 _UNROLLED = re.compile(r"\b(unroll|vectorized)\b")
+_CHECKED = ("tma", "tcgen05")  # the paths that are looked for in the CUDA
 _SPILLS, _NONE = "spills per thread", "none"
 
 
@@ -38,6 +39,8 @@ def paths(case: Case) -> Iterator[Suspect]:
             continue
         dispatch = operation.argument(99, "dispatch")
         name = str(dispatch.value) if isinstance(dispatch, Const) and dispatch.value else None
+        if name is not None and not name.startswith(_CHECKED):
+            continue
         what = operation.name.rpartition(".")[2]
         if name is None:
             fact = f"`{what}` leaves its path to TVM"
@@ -100,7 +103,7 @@ def occupancy(case: Case) -> Iterator[Suspect]:
 def loops(case: Case) -> Iterator[Suspect]:
     """Yield short loops of known length that are not unrolled, around work on registers."""
     seen: dict[int, Loop] = {}
-    inner = {Op.COPY, Op.COPY_ASYNC, Op.TILE_OP, Op.OTHER}
+    inner = {Op.COPY, Op.COPY_ASYNC, Op.TILE_OP}
     for one in case.view.reach.reached if case.view.reach is not None else ():
         if one.loops and one.operation.op in inner and bulk_copy(one.operation) is None:
             seen.setdefault(id(one.loops[-1]), one.loops[-1])

@@ -66,9 +66,7 @@ def excerpt(text: str, names: Collection[str] | None) -> Excerpt:
     lines = data.decode("utf-8", "replace").split("\n")
     statements = list(_statements(parse(data).root_node, lines))
     kept = statements if names is None else _needed(statements, frozenset(names))
-    return Excerpt(
-        _written(kept, lines), tuple(_taken(kept, names)), len(statements) - len(kept)
-    )
+    return Excerpt(_written(kept, lines), tuple(_taken(kept, names)), len(statements) - len(kept))
 
 
 def callers(text: str, name: str) -> tuple[str, ...]:
@@ -77,9 +75,8 @@ def callers(text: str, name: str) -> tuple[str, ...]:
     lines = data.decode("utf-8", "replace").split("\n")
     found = []
     for one in _statements(parse(data).root_node, lines):
-        if name in one.names and name not in one.binds and not one.imports:
-            found.append("\n".join(lines[one.first : one.last + 1]))
-        elif name in one.names and _MAIN in one.names:
+        calls = name in one.names and not one.imports
+        if calls and (name not in one.binds or _MAIN in one.names):
             found.append("\n".join(lines[one.first : one.last + 1]))
     return tuple(found)
 
@@ -123,9 +120,7 @@ def _taken(kept: list[_Statement], names: Collection[str] | None) -> Iterator[Ta
             _note_uses(one.node, attributes, bare)
     for one in kept:
         for item in one.imports:
-            if item.name == EVERYTHING:
-                yield Taken(item, None)
-            elif names is None or not item.bound or item.bound in bare:
+            if item.name == EVERYTHING or names is None or not item.bound or item.bound in bare:
                 yield Taken(item, None)
             elif item.bound in attributes:
                 yield Taken(item, frozenset(attributes[item.bound]))
@@ -159,7 +154,8 @@ def _statements(root: Node, lines: list[str]) -> Iterator[_Statement]:
         inner = field_of(node, "definition") or node
         imports = tuple(imports_of(node)) if node.type in STATEMENTS else ()
         yield _Statement(
-            *(node, first, last, _binds(inner, imports), frozenset(_names(node))),
+            *(node, first, last, _binds(inner, imports)),
+            frozenset() if imports else frozenset(_names(node)),
             _changes(inner),
             imports,
             _is_call(node),
@@ -229,8 +225,10 @@ def _written(kept: list[_Statement], lines: list[str]) -> str:
     for one in kept:
         if previous is not None:
             gap = 0
-            while gap < 2 and one.first - 1 - gap > previous.last and not (  # noqa: PLR2004
-                lines[one.first - 1 - gap].strip()
+            while (
+                gap < 2
+                and one.first - 1 - gap > previous.last
+                and not (lines[one.first - 1 - gap].strip())
             ):
                 gap += 1
             parts += [""] * gap
