@@ -7,9 +7,11 @@ import { LinkedCursor } from "./cuda/linkedCursor";
 import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
+import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { SuspectPanels } from "./suspects";
 import { TargetPicker } from "./targets/picker";
 import { targetMemory } from "./targets/workspace";
 import { TimelinePanels } from "./timeline/panels";
@@ -44,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
   const timelines = new TimelinePanels(supervisor, context.extensionUri);
+  const suspects = new SuspectPanels(supervisor);
 
   context.subscriptions.push(
     channels.extension,
@@ -57,7 +60,10 @@ export function activate(context: vscode.ExtensionContext): void {
     linkedCursor,
     worksheets,
     timelines,
+    suspects,
     trackTirxFiles(),
+    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showGeneratedCuda", async () => {

@@ -7,13 +7,13 @@ run on a GPU, and of a sample of the harmful mutants.
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import tomllib
 from tests.hardware.mistakes import MISTAKES, RING, Fate, Mistake, text_of
 from tests.mutants.measure import refused_names
 from tests.mutants.mutate import Mutant, mutants

@@ -16,7 +16,7 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from tirx_lens.lsp import messages, target_messages
+from tirx_lens.lsp import messages, problem_messages, target_messages
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -29,6 +29,8 @@ _OURS = (
     messages.CUDA,
     messages.TIMELINE,
     messages.WORKSHEET,
+    problem_messages.SUSPECTS,
+    problem_messages.PROBLEM,
     target_messages.TARGETS,
     target_messages.CHOOSE_TARGET,
     target_messages.DOCTOR,

@@ -56,6 +56,25 @@ class Guide:
     is_built: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """What is known of a text's kernels, whatever the symptom; see `Guide` for the fields."""
+
+    source: SourceText
+    cases: tuple[Case, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+    has_errors: bool = False
+    is_built: bool = False
+
+    def guide(self, symptom: Symptom) -> Guide:
+        """List what of the kernels may cause a symptom."""
+        failures = list(self.failures)
+        kernels = tuple(_suspects(case, symptom, failures) for case in self.cases)
+        return Guide(
+            *(symptom, self.source, kernels, tuple(failures), self.has_errors, self.is_built)
+        )
+
+
 def guide(
     source: SourceText,
     symptom: Symptom,
@@ -69,6 +88,17 @@ def guide(
     Never raises for any text. All rules are asked, whatever a project selects and comments
     suppress: who looks for a cause wants to hear of it.
     """
+    return cases(source, given, library, builder, built).guide(symptom)
+
+
+def cases(
+    source: SourceText,
+    given: Given | None = None,
+    library: Library | None = None,
+    builder: str | None = None,
+    built: Built | None = None,
+) -> Cases:
+    """Find out all that is asked of the kernels of a text, or of one builder's."""
     given = given or Given()
     read = read_kernels(source, given, library)
     joined = library.joined(source) if library is not None else source
@@ -80,28 +110,28 @@ def guide(
     ]
     wanted = [k for k in read.kernels if builder is None or builder == (k.builder or k.name)]
     failures = list(checked.failures)
-    kernels = []
+    found = []
     for kernel in wanted:
         mine = tuple(f for f in all_of_them if f.is_of_rule and _is_about(f, kernel, read.kernels))
-        resources = (
-            tuple(r for r in built.resources if r.kernel.startswith(kernel.name)) or built.resources
-            if built is not None
-            else None
-        )
+        resources = _resources_of(kernel, built)
         try:
             view = KernelView(
                 joined, kernel, reach(kernel, compute), given.tvm_version, read_anew=anew
             )
-            case = Case(view, kernel_sheet(view), mine, resources)
-            kernels.append(_suspects(case, symptom, failures))
+            sheet = kernel_sheet(view)
         except Exception as error:  # a part of ours broke: what rules found is still told
             reason = f"{type(error).__name__}: {error}"
             failures.append(("suspects", reason))
-            view = KernelView(joined, kernel, None)
-            case = Case(view, broken_sheet(kernel, reason), mine, resources)
-            kernels.append(_suspects(case, symptom, failures))
-    is_built = built is not None
-    return Guide(symptom, joined, tuple(kernels), tuple(failures), read.has_errors, is_built)
+            view, sheet = KernelView(joined, kernel, None), broken_sheet(kernel, reason)
+        found.append(Case(view, sheet, mine, resources))
+    return Cases(joined, tuple(found), tuple(failures), read.has_errors, built is not None)
+
+
+def _resources_of(kernel: Kernel, built: Built | None) -> tuple[Resources, ...] | None:
+    if built is None:
+        return None
+    own = tuple(one for one in built.resources if one.kernel.startswith(kernel.name))
+    return own or built.resources
 
 
 def _is_about(finding: Finding, kernel: Kernel, kernels: Sequence[Kernel]) -> bool:
