@@ -39,9 +39,10 @@ export async function reportProblem(supervisor: Supervisor, editor: vscode.TextE
   };
   for (;;) {
     const reply = await ask(supervisor, asked);
-    switch (reply?.kind) {
-      case undefined:
-        return;
+    if (reply === undefined) {
+      return;
+    }
+    switch (reply.kind) {
       case "failed":
         await show("information", reply.message);
         return;

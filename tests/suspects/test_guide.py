@@ -159,7 +159,8 @@ def test_the_page_numbers_the_suspects_and_links_to_their_lines() -> None:
     assert page.startswith("# Deadlock: gemm.py\n")
     at = line_of(text, "acc_empty.arrive(0)")
     assert f"[{at}](my%20kernels/gemm.py#L{at})" in page.partition("### Unusual here")[0]
-    assert "\n1. " in page and "\n2. " in page
+    assert "\n1. " in page
+    assert "\n2. " in page
     assert "### Checked: rule these out" in page
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.hardware.mistakes import Mistake
 from tests.suspects.ranks import BROKEN, mistakes, of_broken, of_mistake, of_mutant, sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.hardware.mistakes import Mistake
 
 HARMFUL = sample()
 FIRST, LISTED = 0.9, 0.95  # shares of the sampled mutants: measured 0.94 and 0.97

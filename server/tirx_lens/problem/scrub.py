@@ -44,9 +44,7 @@ _COMMON = frozenset(
 )
 _SHORTEST = 3
 _QUOTED = re.compile(r"""(["'])((?:/|[A-Za-z]:[\\/]|\\\\)[^"'\n]*[\\/][^"'\n]*)\1""")
-_POSIX = re.compile(
-    r"(?:(?<![\w/.:~>)\]$}*\\<-])|(?<=[ =\"']-[A-Za-z]))/(?:[\w.@+~%=-]+/)+[\w.@+~%=-]*"
-)
+_POSIX = re.compile(r"(?:(?<![\w/.:~>)\]$}*\\<-])|(?<=-[BFIL]))/(?:[\w.@+~%=-]+/)+[\w.@+~%=-]*")
 _WINDOWS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:\\\\?|/)[^\s\"'<>|:*?()]+")
 _SHARE = re.compile(r"(?<![\w\\])\\\\[\w.$-]+\\[^\s\"'<>|:*?()]+")
 _URI = re.compile(r"(?:vscode-)?(?:file|remote)://[^\s\"'<>)\]]+")

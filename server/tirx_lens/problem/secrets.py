@@ -20,7 +20,8 @@ _SHORTEST_SECRET = 4
 _TELLING = re.compile(
     r"TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|ACCOUNT|EMAIL|LICEN[CS]E", re.I
 )
-_PLAIN = re.compile(r"[a-z_]+\d*[a-z]?|[\d.,:+-]+|sm_\d+a?|[A-Za-z]{2}_[A-Z]{2}\.?[\w-]*|\W*")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z_.-]*(?:\d[\w.-]*)?|[\d.,:+-]+|\W*")
+_NAMES = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "COMPUTERNAME", "HOME", "USERPROFILE")
 _TELLING_WORD = re.compile(r"[\w.-]*[\d.-][\w.-]*")
 
 
@@ -98,11 +99,13 @@ def _own_hosts(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _values(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables with a value that tells something: no plain words and numbers.
+    """Yield the variables with a value that tells something: no plain words and versions.
 
     Of lists of paths nothing is taken: paths are found as such.
     """
     for name, value in variables.items():
+        if name in _NAMES:  # known as what they are
+            continue
         is_path = os.pathsep in value or value.startswith(("/", "~"))
         is_told = len(value) < _SHORTEST_VALUE or is_path or _PLAIN.fullmatch(value)
         is_secret = _TELLING.search(name) and len(value) >= _SHORTEST_SECRET
