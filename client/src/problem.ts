@@ -47,8 +47,7 @@ export async function reportProblem(supervisor: Supervisor, editor: vscode.TextE
         await show("information", reply.message);
         return;
       case "problem": {
-        const document = await vscode.workspace.openTextDocument({ language: "markdown", content: reply.markdown });
-        await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: false });
+        await openDraft(reply.markdown);
         return;
       }
       default: {
@@ -60,6 +59,19 @@ export async function reportProblem(supervisor: Supervisor, editor: vscode.TextE
       }
     }
   }
+}
+
+/** Open a text untitled, beside the kernel. Filled once it is shown: VS Code opens what is changed by itself. */
+async function openDraft(text: string): Promise<void> {
+  const document = await vscode.workspace.openTextDocument({ language: "markdown" });
+  const beside = { viewColumn: vscode.ViewColumn.Beside, preview: false };
+  const editor = await vscode.window.showTextDocument(document, beside);
+  await editor.edit((edit) => {
+    edit.insert(new vscode.Position(0, 0), text);
+  });
+  const start = new vscode.Position(0, 0);
+  editor.selection = new vscode.Selection(start, start);
+  editor.revealRange(new vscode.Range(start, start));
 }
 
 /** Ask what is missing; undefined where the user turned away. */

@@ -43,7 +43,7 @@ scenario(
 
     // Mended, the same count is told as checked.
     await window.replaceLine(init, "        acc_empty.init(WRITEBACK)");
-    await guide.locator("li", { hasText: "128 of 128 come" }).waitFor();
+    await guide.locator("li", { hasText: "128 of 128 come" }).last().waitFor();
     await guide.locator("h3", { hasText: "Checked" }).waitFor();
     assert.equal(await guide.locator("h3", { hasText: "Found" }).count(), 0);
     await window.picture("3-mended");
@@ -68,6 +68,8 @@ scenario(
     await page.locator(".view-line", { hasText: "Class of failure: deadlock." }).waitFor();
     // Nothing is written until its author saves it.
     await page.locator(".tab.active.dirty", { hasText: "Deadlock in TIRx kernel" }).waitFor();
+    assert.equal(await page.locator(".tab", { hasText: "Deadlock in TIRx kernel" }).count(), 1);
+    assert.equal(await window.page.locator(".editor-group-container").count(), 2);
     await window.picture("2-report");
     assert.deepEqual([...window.strangers], []);
   },
