@@ -2,12 +2,12 @@
 # Both set up what they need under .venv*, node_modules and .build, once.
 PYTHON ?= python3
 VSIX_TARGET ?= linux-x64
-VSIX_TARGETS := linux-x64 linux-arm64 darwin-x64 darwin-arm64
+VSIX_TARGETS := linux-x64 linux-arm64 darwin-x64 darwin-arm64 win32-x64
 export PYTHON
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test vsix vsix-all check format bench corpus clean distclean setup-run setup-test setup-check
+.PHONY: help run test notices vsix vsix-all check format bench corpus clean distclean setup-run setup-test setup-check
 
 BIN := .venv/bin
 VERSION := $(shell sed -n 's/^  "version": "\(.*\)",/\1/p' package.json)
@@ -25,7 +25,7 @@ LIBRARIES := .build/libraries-$(VSIX_TARGET)
 INSTALLED := .build/run/installed
 
 SERVER_SOURCES := $(shell find server client/python -type f -not -path '*/__pycache__/*')
-CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs tsconfig.json
+CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs dev/notices.mjs tsconfig.json
 
 help:
 	@echo 'make run     set up, show the checks and one generated CUDA, and serve a real VS Code'
@@ -46,6 +46,10 @@ vsix: $(VSIX)
 
 vsix-all:
 	@for target in $(VSIX_TARGETS); do $(MAKE) --no-print-directory vsix VSIX_TARGET=$$target || exit; done
+
+# After a change of what the extension carries: tests hold the file against it.
+notices: $(LIBRARIES) $(NODE_READY)
+	node esbuild.mjs --notices $(LIBRARIES) THIRD_PARTY_NOTICES.txt
 
 check: setup-check
 	@$(BIN)/python dev/run_checks.py
@@ -80,8 +84,8 @@ setup-run:
 
 setup-test:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "TVM 0.26 environment=$(OLD_TVM_READY)" \
-	  "Node packages=$(NODE_READY)" "Extension=$(VSIX)" "VS Code server=$(VSCODE_READY)" \
-	  "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
+	  "Node packages=$(NODE_READY)" "Extension for each system=vsix-all" \
+	  "VS Code server=$(VSCODE_READY)" "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
 	  "Corpus of kernels=$(CORPUS_READY)"
 
 setup-check:
@@ -114,12 +118,12 @@ $(CORPUS_READY): dev/corpus.py | $(PYTHON_READY)
 	$(BIN)/python dev/corpus.py $(@D)
 	touch $@
 
-$(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py pyproject.toml | $(PYTHON_READY)
+$(LIBRARIES): dev/bundled-libraries.txt dev/bundle.py dev/compiled_modules.py pyproject.toml | $(PYTHON_READY)
 	$(BIN)/python dev/bundle.py libraries $(VSIX_TARGET) $@
 	touch $@
 
 $(VSIX): $(LIBRARIES) $(SERVER_SOURCES) $(CLIENT_SOURCES) $(NODE_READY) \
-    package.json .vscodeignore README.md CHANGELOG.md LICENSE client/icon.png
+    package.json .vscodeignore README.md CHANGELOG.md LICENSE THIRD_PARTY_NOTICES.txt client/icon.png
 	$(BIN)/python dev/bundle.py server $(LIBRARIES) bundled
 	node esbuild.mjs
 	node_modules/.bin/vsce package --target $(VSIX_TARGET) --no-dependencies \

@@ -39,7 +39,7 @@ PUBLISH = "textDocument/publishDiagnostics"
 class Client:
     """One server process and the messages to and from it."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], limit: float = LIMIT) -> None:
         program = shutil.which(command[0], path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
         if program is None:
             sys.exit(f"{command[0]} is missing: install the development requirements")
@@ -53,7 +53,8 @@ class Client:
         )
         self.last_id = 0
         # A server that stops answering is an error of the run, not a wait without end.
-        self.watchdog = threading.Timer(LIMIT, self.process.kill)
+        self.limit = limit
+        self.watchdog = threading.Timer(limit, self.process.kill)
         self.watchdog.start()
 
     def send(self, **message: object) -> None:
@@ -69,7 +70,7 @@ class Client:
                 length = int(value)
         if not length:
             self.watchdog.cancel()
-            raise EOFError(f"{self.process.args} ended, or did not answer for {LIMIT} s")
+            raise EOFError(f"{self.process.args} ended, or did not answer for {self.limit} s")
         message = json.loads(self.process.stdout.read(length))
         if "method" in message and "id" in message:  # a request of the server's
             self.answer(message)

@@ -3,7 +3,8 @@
     .venv/bin/python dev/api_tables.py              # 0.27
     .venv-tvm-0.26/bin/python dev/api_tables.py     # 0.26
 
-0.25 needs an environment of its own: `apache-tvm==0.25.0.post1` with `apache-tvm-ffi==0.1.12`. One
+0.25 needs an environment of its own: `apache-tvm==0.25.0.post1` with `apache-tvm-ffi==0.1.12`; so
+does `apache-tvm-tirx==0.1.0a4`: `PYTHON dev/api_tables.py tvm_tirx`. One
 entry stands on each line, so that a new release shows as a readable difference.
 """
 
@@ -21,9 +22,11 @@ from api_surface import surface  # noqa: E402
 
 def main() -> None:
     """Ask TVM and write."""
-    found = surface()
+    package = sys.argv[1] if len(sys.argv) > 1 else "tvm"
+    found = surface(package)
     release = ".".join(found["version"].split(".")[:2])
-    target = ROOT / "server/tirx_lens/api/data" / f"{release}.json"
+    name = release if package == "tvm" else f"tirx-{found['version']}"
+    target = ROOT / "server/tirx_lens/api/data" / f"{name}.json"
     target.write_text(_lines(found) + "\n", "utf-8")
     print(f"{target.relative_to(ROOT)}: {len(found['functions'])} names")
 

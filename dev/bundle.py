@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 
 import tomllib
+from compiled_modules import is_compiled, python_of, target_of
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "dev" / "bundled-libraries.txt"
@@ -30,14 +31,7 @@ PLATFORMS = {
     "linux-arm64": ("manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"),
     "darwin-x64": ("macosx_11_0_x86_64",),
     "darwin-arm64": ("macosx_11_0_arm64",),
-}
-# The first bytes of a compiled module, and the machine that it names behind them.
-ELF, MACH_O = b"\x7fELF\x02\x01", b"\xcf\xfa\xed\xfe"
-MACHINES = {
-    "linux-x64": (ELF, 18, b"\x3e\x00"),
-    "linux-arm64": (ELF, 18, b"\xb7\x00"),
-    "darwin-x64": (MACH_O, 4, b"\x07\x00\x00\x01"),
-    "darwin-arm64": (MACH_O, 4, b"\x0c\x00\x00\x01"),
+    "win32-x64": ("win_amd64",),
 }
 
 
@@ -73,7 +67,7 @@ def bundle_libraries(target: str, folder: Path) -> None:
 def bundle_server(libraries: Path, folder: Path) -> None:
     """Put the libraries, this repository's server and its start script together."""
     shutil.rmtree(folder, ignore_errors=True)
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyi")
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyi", "*.c")
     shutil.copytree(libraries, folder / "libs", ignore=ignored)
     package = ROOT / "server" / "tirx_lens"
     shutil.copytree(package, folder / "libs" / package.name, ignore=ignored)
@@ -119,15 +113,13 @@ def unpack(wheel: Path, folder: Path) -> None:
 
 def check_machines(target: str, folder: Path) -> None:
     """Stop where a compiled module is for another machine, or one for a Python is missing."""
-    modules = [path for path in folder.rglob("*.so") if path.is_file()]
+    modules = [path for path in folder.rglob("*") if path.is_file() and is_compiled(path)]
     for path in modules:
-        magic, offset, machine = MACHINES[target]
-        head = path.read_bytes()[:64]
-        if not head.startswith(magic) or head[offset : offset + len(machine)] != machine:
+        if target_of(path.read_bytes()) != target:
             raise SystemExit(f"{path.relative_to(folder)} is not for {target}")
+    has = {python_of(path.name) for path in modules}
     for python in PYTHONS:
-        tag = f"cpython-{python.replace('.', '')}-"
-        if not any(tag in path.name for path in modules):
+        if python not in has:
             raise SystemExit(f"{PER_PYTHON} has no module for Python {python} on {target}")
 
 

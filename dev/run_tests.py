@@ -1,5 +1,8 @@
 """Run the static checks and every suite, and close with the line `N passed, N failed`.
 
+The Python tests run as two suites side by side: those that mostly wait for processes they start
+(servers, workers, ssh), and all others. What the others print is shown when both have ended.
+
 A suite that runs no test, or ends badly without saying so in its counts, counts as one failure,
 and so does each static check that fails. Skipped tests count as neither.
 """
@@ -10,6 +13,8 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RESULTS = ROOT / ".build" / "results"
+STARTING = ("lsp", "cli", "compile", "remote")  # folders of tests that start processes
 
 
 @dataclass(frozen=True)
@@ -49,10 +55,24 @@ def main() -> int:
 
 
 def pytest() -> Count:
-    """Run the Python tests."""
-    report = RESULTS / "pytest.xml"
-    words = [f"{ROOT}/.venv/bin/python", "-m", "pytest", "--durations=5", f"--junitxml={report}"]
-    return run_suite("pytest", words, report)
+    """Run the Python tests, those that start processes beside all others."""
+    starting = [f"tests/{name}" for name in STARTING]
+    others = (f"--ignore={folder}" for folder in starting)
+    with ThreadPoolExecutor(1) as beside:
+        printed = RESULTS / "pytest-others.txt"
+        rest = beside.submit(pytest_suite, "pytest-others", *others, printed=printed)
+        count = pytest_suite("pytest", *starting)
+        count += rest.result()
+    print(f"\n== pytest-others\n{printed.read_text('utf-8', 'replace')}", flush=True)
+    return count
+
+
+def pytest_suite(name: str, *words: str, printed: Path | None = None) -> Count:
+    """Run some of the Python tests."""
+    report = RESULTS / f"{name}.xml"
+    options = ("--durations=5", f"--junitxml={report}", "-o", f"cache_dir=.build/cache/{name}")
+    command = [f"{ROOT}/.venv/bin/python", "-m", "pytest", *options, *words]
+    return run_suite(name, command, report, printed)
 
 
 def node_tests(name: str, *options: str) -> Count:
@@ -69,13 +89,17 @@ def node_tests(name: str, *options: str) -> Count:
     return run_suite(name, ["node", "--test", *options, *reporters, *files], report)
 
 
-def run_suite(name: str, words: list[str], report: Path) -> Count:
-    """Run a suite with its output shown, and count from the JUnit report it writes."""
-    print(f"\n== {name}", flush=True)
+def run_suite(name: str, words: list[str], report: Path, printed: Path | None = None) -> Count:
+    """Run a suite, its output shown or kept in a file; count from the JUnit report it writes."""
+    if printed is None:
+        print(f"\n== {name}", flush=True)
     report.unlink(missing_ok=True)
     environment = {**os.environ, "TIRX_LENS_ROOT": str(ROOT)}
-    code = subprocess.run(words, cwd=ROOT, check=False, env=environment).returncode
-    count = read_report(report)
+    with printed.open("wb") if printed is not None else nullcontext() as output:
+        done = subprocess.run(
+            words, cwd=ROOT, check=False, env=environment, stdout=output, stderr=output
+        )
+    code, count = done.returncode, read_report(report)
     if count.passed + count.failed == 0 or (code != 0 and count.failed == 0):
         print(f"{name} ended with exit code {code} after {count.passed} tests", flush=True)
         return count + Count(failed=1)

@@ -1,12 +1,15 @@
 /** The extension's entry: makes the parts and connects them to VS Code's events. */
 import * as vscode from "vscode";
+import type { Position } from "vscode-languageclient/node";
 import { Architecture } from "./cuda/architecture";
+import { chooseArguments } from "./cuda/chooseArguments";
 import { CudaGenerator } from "./cuda/generate";
 import { CudaLanguage } from "./cuda/language";
 import { LinkedCursor } from "./cuda/linkedCursor";
 import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
+import { builderOf, goToFinding } from "./lenses";
 import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
@@ -64,12 +67,32 @@ export function activate(context: vscode.ExtensionContext): void {
     trackTirxFiles(),
     registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, vscode.window.activeTextEditor)),
-    registerCommand("tirx-lens.showWorksheet", () => worksheets.showBeside(vscode.window.activeTextEditor)),
-    registerCommand("tirx-lens.showTimeline", () => timelines.showBeside(vscode.window.activeTextEditor)),
-    registerCommand("tirx-lens.showGeneratedCuda", async () => {
-      await cuda.showBeside(vscode.window.activeTextEditor);
+    registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
+      const meant = builderOf(given);
+      return meant === undefined
+        ? worksheets.showBeside(vscode.window.activeTextEditor)
+        : worksheets.show(meant.source, meant);
+    }),
+    registerCommand("tirx-lens.showTimeline", (...given: unknown[]) => {
+      const meant = builderOf(given);
+      return meant === undefined
+        ? timelines.showBeside(vscode.window.activeTextEditor)
+        : timelines.show(meant.source, meant);
+    }),
+    registerCommand("tirx-lens.showGeneratedCuda", async (...given: unknown[]) => {
+      const meant = builderOf(given);
+      await (meant === undefined
+        ? cuda.showBeside(vscode.window.activeTextEditor)
+        : cuda.showBuilder(meant.source, meant.builder));
       linkedCursor.reveal();
     }),
+    registerCommand("tirx-lens.chooseArguments", async (...given: unknown[]) => {
+      const meant = builderOf(given) ?? atCursor();
+      if (meant !== undefined && (await chooseArguments(supervisor, context.workspaceState, meant))) {
+        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(meant.source)));
+      }
+    }),
+    registerCommand("tirx-lens.goToFinding", goToFinding),
     registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
     registerCommand("tirx-lens.showPtx", () => showMachineCode("ptx")),
     registerCommand("tirx-lens.showSass", () => showMachineCode("sass")),
@@ -102,6 +125,16 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
   );
+
+  /** The place of the cursor in the Python file in front. */
+  function atCursor(): { readonly source: vscode.Uri; readonly position: Position } | undefined {
+    const editor = vscode.window.activeTextEditor;
+    if (editor?.document.languageId !== "python") {
+      return undefined;
+    }
+    const { line, character } = editor.selection.active;
+    return { source: editor.document.uri, position: { line, character } };
+  }
 
   /** The Python file in front, or that of the CUDA in front. */
   function activeSource(): vscode.Uri | undefined {

@@ -26,9 +26,20 @@ export function isInside(file: string, folder: string): boolean {
  * The absolute files that a bare program name can mean, in the order of `PATH`. Relative entries
  * of `PATH` are passed over: what they mean depends on the folder a process happens to be in.
  */
-export function candidatesOnPath(name: string, searchPath: string): readonly string[] {
+export function candidatesOnPath(
+  name: string,
+  searchPath: string,
+  platform: NodeJS.Platform = process.platform,
+): readonly string[] {
+  const on = platform === "win32" ? path.win32 : path.posix;
   return searchPath
-    .split(path.delimiter)
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, name));
+    .split(on.delimiter)
+    .map((folder) => (platform === "win32" ? folder.replaceAll('"', "") : folder))
+    .filter((folder) => on.isAbsolute(folder))
+    .map((folder) => on.join(folder, withExtension(name, platform)));
+}
+
+/** The file that a program's name means: on Windows programs have an extension, said or not. */
+export function withExtension(name: string, platform: NodeJS.Platform = process.platform): string {
+  return platform === "win32" && path.win32.extname(name).toLowerCase() !== ".exe" ? `${name}.exe` : name;
 }

@@ -7,11 +7,16 @@ import type { Timeline, Why } from "./timeline/view/model";
 export type Arguments = Readonly<Record<string, string>>;
 
 /** What was asked for a builder last, so that a build on a save is the same one. */
-export type Choice = Pick<CudaParams, "textDocument" | "builder" | "config" | "argumentSet" | "answers" | "arch">;
+export type Choice = Pick<CudaParams, "textDocument" | "builder" | "config" | "argumentSet" | "answers" | "arch"> & {
+  /** Goes before what the source and its project name, until it is given back. */
+  readonly arguments?: Arguments;
+};
 
 /** What the server is told when it starts. Without `trusted` it executes nothing. */
 export interface InitializationOptions {
   readonly trusted: boolean;
+  /** The commands of code lenses that are carried out here. */
+  readonly commands: readonly string[];
   readonly choices: readonly Choice[];
   /** The target that builds, and what was confirmed of this workspace's targets. */
   readonly targets: { readonly chosen: string; readonly confirmed: readonly string[] };
@@ -24,6 +29,7 @@ export interface InitializationOptions {
     readonly buildOnSave: boolean;
     readonly inlayHintsParticipants: boolean;
     readonly inlayHintsArrivals: boolean;
+    readonly codeLens: boolean;
     readonly select: readonly string[];
     readonly ignore: readonly string[];
     readonly enable: boolean;
@@ -39,6 +45,15 @@ export interface ServerStatus {
   readonly message: string;
   /** The name of the chosen target. */
   readonly target: string;
+}
+
+/** Which TVM a document is held against. */
+export interface FileVersion {
+  readonly uri: string;
+  readonly version: string;
+  readonly origin: "configuration" | "interpreter" | "target" | "spelling";
+  /** Both, for people. */
+  readonly sentence: string;
 }
 
 export interface CudaParams {
@@ -256,8 +271,9 @@ export interface DoctorReport {
 export interface TimelineParams {
   readonly textDocument: { readonly uri: string };
   readonly position?: Position;
-  /** The name of a kernel; wins over the position. */
+  /** The name of a kernel; wins over the builder, and that over the position. */
   readonly kernel?: string;
+  readonly builder?: string;
 }
 
 /** How the handoffs of one kernel run. */
@@ -279,8 +295,9 @@ export type CudaResult = Cuda | NeedArguments | Choose | ChooseConfig | ChooseAr
 
 export interface WorksheetParams {
   readonly textDocument: { readonly uri: string };
-  /** Where the kernel is; without it, all kernels of the document. */
+  /** Where the kernel is; without it or a builder, all kernels of the document. */
   readonly position?: Position;
+  readonly builder?: string;
 }
 
 /** Worksheets as Markdown; links are `PATH#L12` with lines from 1. */
@@ -334,6 +351,24 @@ export interface Problem {
 
 export type ProblemResult = Problem | Choose | ChooseArguments | NeedArguments | Failed;
 
+/** Which arguments a builder has now, and which it could have. Values are as people write them. */
+export interface ArgumentsInUse {
+  readonly kind: "arguments";
+  readonly builder: string;
+  readonly parameters: readonly Parameter[];
+  /** Those that count now, and those of the file and its project. Defaults are in neither. */
+  readonly values: Arguments;
+  readonly own: Arguments;
+  readonly sets: ChooseArguments["sets"];
+  /** The label of the set that counts now; null where there is none. */
+  readonly argumentSet: string | null;
+  /** Labels of a registered kernel's configurations, and the one that was chosen. */
+  readonly configs: readonly string[];
+  readonly config: string | null;
+  readonly isChosen: boolean;
+}
+
+export const argumentsRequest = new RequestType<CudaParams, ArgumentsInUse | Choose | Failed, void>("tirxLens/arguments");
 export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
 export const suspectsRequest = new RequestType<SuspectsParams, Suspects | Failed, void>("tirxLens/suspects");
 export const problemRequest = new RequestType<ProblemParams, ProblemResult, void>("tirxLens/problem");
@@ -345,4 +380,5 @@ export const chooseTargetRequest = new RequestType<ChooseTargetParams, TargetLis
 export const doctorRequest = new RequestType<TargetsParams, DoctorReport | Failed, void>("tirxLens/doctor");
 export const timelineRequest = new RequestType<TimelineParams, TimelineResult, void>("tirxLens/timeline");
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
+export const fileVersionNotification = new NotificationType<FileVersion>("tirxLens/fileVersion");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");

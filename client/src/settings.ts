@@ -24,6 +24,7 @@ export interface Settings {
   readonly buildOnSave: boolean;
   readonly inlayHintsParticipants: boolean;
   readonly inlayHintsArrivals: boolean;
+  readonly codeLens: boolean;
   /** The user's own targets by name. No workspace can set them. */
   readonly targets: Readonly<Record<string, unknown>>;
 }
@@ -40,6 +41,7 @@ const NEED_RESTART = [
   "ignore",
   "build",
   "inlayHints",
+  "codeLens",
   "targets",
 ].map((name) => `${SECTION}.${name}`);
 
@@ -72,6 +74,7 @@ export function readSettings(): Settings {
     buildOnSave: configuration.get("build.onSave", false),
     inlayHintsParticipants: configuration.get("inlayHints.participants", false),
     inlayHintsArrivals: configuration.get("inlayHints.arrivals", false),
+    codeLens: configuration.get("codeLens", true),
     targets: configuration.get("targets", {}),
   };
 }

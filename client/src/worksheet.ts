@@ -1,6 +1,6 @@
 /** "Show Worksheet": the tables of a kernel in a panel beside it, kept as its text is. */
 import * as vscode from "vscode";
-import { worksheetRequest, type Failed, type Worksheet } from "./protocol";
+import { worksheetRequest, type Failed, type Worksheet, type WorksheetParams } from "./protocol";
 import type { Supervisor } from "./server/supervisor";
 import { followLink, pageOf } from "./ui/markdownPage";
 import { show } from "./ui/notify";
@@ -9,10 +9,13 @@ const VIEW = "tirx-lens.worksheet";
 /** How long typing has to pause before the tables follow. */
 const PAUSE_MS = 500;
 
+/** Which kernels are shown: those around a place, or of a builder. */
+type Asked = Pick<WorksheetParams, "position" | "builder">;
+
 interface Shown {
   readonly panel: vscode.WebviewPanel;
   readonly source: vscode.Uri;
-  position: vscode.Position;
+  asks: Asked;
   /** What the panel shows now, for its links. */
   sheet: Worksheet;
   timer?: NodeJS.Timeout;
@@ -34,16 +37,20 @@ export class WorksheetPanels implements vscode.Disposable {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its worksheet.");
       return;
     }
-    const source = editor.document.uri;
-    const position = editor.selection.active;
-    const reply = await this.#ask(source, position);
+    const { line, character } = editor.selection.active;
+    await this.show(editor.document.uri, { position: { line, character } });
+  }
+
+  /** Show the worksheet of some kernels of a file beside it. */
+  async show(source: vscode.Uri, asks: Asked): Promise<void> {
+    const reply = await this.#ask(source, asks);
     if (reply.kind === "failed") {
       await show("information", reply.message);
       return;
     }
     const known = this.#shown.get(source.toString());
     if (known !== undefined) {
-      known.position = position;
+      known.asks = asks;
       known.panel.reveal(undefined, true);
       await this.#put(known, reply);
       return;
@@ -54,7 +61,7 @@ export class WorksheetPanels implements vscode.Disposable {
       enableFindWidget: true,
       localResourceRoots: [],
     });
-    const shown: Shown = { panel, source, position, sheet: reply, asked: 0 };
+    const shown: Shown = { panel, source, asks, sheet: reply, asked: 0 };
     this.#shown.set(source.toString(), shown);
     panel.onDidDispose(() => {
       clearTimeout(shown.timer);
@@ -75,6 +82,14 @@ export class WorksheetPanels implements vscode.Disposable {
     });
   }
 
+  /** Fill in what is shown of a file anew. */
+  async refresh(source: vscode.Uri): Promise<void> {
+    const shown = this.#shown.get(source.toString());
+    if (shown !== undefined) {
+      await this.#refresh(shown);
+    }
+  }
+
   #changed(uri: vscode.Uri): void {
     const shown = this.#shown.get(uri.toString());
     if (shown !== undefined) {
@@ -85,7 +100,7 @@ export class WorksheetPanels implements vscode.Disposable {
 
   async #refresh(shown: Shown): Promise<void> {
     const number = ++shown.asked;
-    const reply = await this.#ask(shown.source, shown.position);
+    const reply = await this.#ask(shown.source, shown.asks);
     if (number !== shown.asked || !this.#shown.has(shown.source.toString())) {
       return;
     }
@@ -102,17 +117,13 @@ export class WorksheetPanels implements vscode.Disposable {
     shown.panel.webview.html = await pageOf(sheet.markdown, notice);
   }
 
-  async #ask(source: vscode.Uri, position: vscode.Position): Promise<Worksheet | Failed> {
+  async #ask(source: vscode.Uri, asks: Asked): Promise<Worksheet | Failed> {
     const session = await this.supervisor.session();
     if (session === undefined) {
       return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
     }
-    const { line, character } = position;
     try {
-      return await session.client.sendRequest(worksheetRequest, {
-        textDocument: { uri: source.toString() },
-        position: { line, character },
-      });
+      return await session.client.sendRequest(worksheetRequest, { textDocument: { uri: source.toString() }, ...asks });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };

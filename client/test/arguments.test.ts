@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstGap, parseArguments, proposeArguments } from "../src/cuda/arguments";
+import { differing, firstGap, parseArguments, proposeArguments, written } from "../src/cuda/arguments";
 
 const MNK = [{ name: "M" }, { name: "N" }, { name: "K", default: "64" }];
 
@@ -48,4 +48,15 @@ test("the cursor begins in the first gap, or at the end", () => {
   assert.equal(firstGap("M=1024 N= K=64"), "M=1024 N=".length);
   assert.equal(firstGap("M=1 N="), "M=1 N=".length);
   assert.equal(firstGap("M=1 N=2"), "M=1 N=2".length);
+});
+
+test("only values that a builder does not have anyway are chosen", () => {
+  const own = { M: "1", K: "128" };
+  assert.deepEqual(differing({ M: "1", N: "2", K: "64" }, own, MNK), { N: "2", K: "64" });
+  assert.deepEqual(differing({ M: "1", N: "2", K: "64" }, { M: "1" }, MNK), { N: "2" });
+  assert.deepEqual(differing({}, own, MNK), {});
+});
+
+test("arguments are read as they are typed", () => {
+  assert.equal(written({ M: "1", dtype: "float16" }), "M=1 dtype=float16");
 });

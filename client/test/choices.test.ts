@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choices, lastChoice, remember, type Memory } from "../src/cuda/choices";
+import { choices, choose, lastChoice, remember, type Memory } from "../src/cuda/choices";
 
 const URI = "file:///w/kernel.py";
 
@@ -24,6 +24,18 @@ test("the last choice for each builder is kept, without what belongs to one requ
   ]);
   assert.equal(lastChoice(kept, URI, "gemm")?.argumentSet, "comment 2");
   assert.equal(lastChoice(kept, "file:///w/other.py", "gemm"), undefined);
+});
+
+test("chosen arguments stay while builds are remembered, until they are given back", async () => {
+  const kept = memory();
+  const textDocument = { uri: URI };
+  await remember(kept, { textDocument, answers: { M: "1" }, arch: "sm_90a" }, "gemm");
+  await choose(kept, URI, "gemm", { arguments: { K: "512" } });
+  assert.deepEqual(choices(kept), [{ textDocument, builder: "gemm", arguments: { K: "512" }, arch: "sm_90a" }]);
+  await remember(kept, { textDocument, argumentSet: "comment" }, "gemm");
+  assert.deepEqual(lastChoice(kept, URI, "gemm")?.arguments, { K: "512" });
+  await choose(kept, URI, "gemm", {});
+  assert.deepEqual(choices(kept), [{ textDocument, builder: "gemm" }]);
 });
 
 test("of very many choices the newest are kept", async () => {

@@ -29,6 +29,7 @@ const HARMLESS: readonly string[] = [
   "tirx-lens.build.timeLimit",
   "tirx-lens.inlayHints.participants",
   "tirx-lens.inlayHints.arrivals",
+  "tirx-lens.codeLens",
   "tirx-lens.trace.server",
 ];
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { choosePython } from "../src/python/choose";
-import { probe, tooOld } from "../src/python/probe";
+import { hasServer, probe, tooOld } from "../src/python/probe";
 import { isOutside, resolveProgram } from "../src/python/trusted";
 
 async function folder(t: TestContext): Promise<string> {
@@ -13,20 +13,37 @@ async function folder(t: TestContext): Promise<string> {
   return made;
 }
 
+interface Fake {
+  readonly name?: string;
+  readonly machine?: string;
+  /** What the modules that it loads are named like; of Linux on x86-64 unless said. */
+  readonly suffixes?: string;
+  /** Whether tirx-lens is installed for it. */
+  readonly installed?: boolean;
+}
+
 /** A program that answers as an interpreter of some version would. */
-async function fakePython(file: string, version: string, name = "cpython"): Promise<string> {
+async function fakePython(file: string, version: string, fake: Fake = {}): Promise<string> {
   const tag = version.split(".").slice(0, 2).join("");
+  const { name = "cpython", machine = "x86_64", installed = false } = fake;
+  const suffixes = fake.suffixes ?? `.${name}-${tag}-${machine}-linux-gnu.so:.abi3.so:.so`;
+  const answer = `${file}|${version}|${name}|${name}-${tag}|${machine}|${suffixes}`;
+  const asksForServer = `case "$*" in *tirx_lens*) echo ${installed ? "True" : "False"}; exit;; esac`;
   await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, `#!/bin/sh\necho "${file}|${version}|${name}|${name}-${tag}|x86_64"\n`);
+  await writeFile(file, `#!/bin/sh\n${asksForServer}\necho "${answer}"\n`);
   await chmod(file, 0o755);
   return file;
 }
 
 async function libraries(root: string, ...tags: string[]): Promise<string> {
+  return withModules(root, ...tags.map((tag) => `_binding.${tag}-x86_64-linux-gnu.so`));
+}
+
+async function withModules(root: string, ...names: string[]): Promise<string> {
   const core = path.join(root, "libs", "tree_sitter");
   await mkdir(core, { recursive: true });
-  for (const tag of tags) {
-    await writeFile(path.join(core, `_binding.${tag}-x86_64-linux-gnu.so`), "");
+  for (const name of names) {
+    await writeFile(path.join(core, name), "");
   }
   return path.dirname(core);
 }
@@ -60,6 +77,7 @@ test("the chosen interpreter runs the server where it can", async (t) => {
   const choice = await choosePython([chosen], {
     searchPath: "",
     forbidden: [],
+    environments: true,
     libraries: await libraries(here, "cpython-312"),
   });
   assert.deepEqual(choice.kernel, [chosen]);
@@ -74,6 +92,7 @@ test("a kernel interpreter that is too old still builds kernels, and another run
   const choice = await choosePython([old], {
     searchPath: path.join(here, "bin"),
     forbidden: [],
+    environments: true,
     libraries: await libraries(here, "cpython-311"),
   });
   assert.deepEqual(choice.kernel, [old]);
@@ -87,6 +106,7 @@ test("a chosen interpreter that does not exist is told, and the checks run all t
   const choice = await choosePython(["/nowhere/python"], {
     searchPath: path.join(here, "bin"),
     forbidden: [],
+    environments: true,
     libraries: await libraries(here, "cpython-311"),
   });
   assert.equal(choice.chosenProblem, "/nowhere/python does not exist.");
@@ -100,6 +120,7 @@ test("no interpreter at all leaves the reasons", async (t) => {
   const choice = await choosePython([], {
     searchPath: path.join(here, "bin"),
     forbidden: [],
+    environments: true,
     libraries: await libraries(here, "cpython-311"),
   });
   assert.equal(choice.server, undefined);
@@ -108,13 +129,71 @@ test("no interpreter at all leaves the reasons", async (t) => {
   assert.match(choice.problems[1] ?? "", /is cpython-315 on x86_64, which this build/);
 });
 
+for (const [system, machine, suffixes, module] of [
+  ["macOS", "arm64", ".cpython-312-darwin.so:.abi3.so:.so", "_binding.cpython-312-darwin.so"],
+  ["Windows", "AMD64", ".cp312-win_amd64.pyd:.pyd", "_binding.cp312-win_amd64.pyd"],
+  ["Linux on ARM", "aarch64", ".cpython-312-aarch64-linux-gnu.so:.so", "_binding.cpython-312-aarch64-linux-gnu.so"],
+] as const) {
+  test(`the parser of ${system} is found by the name that Python there gives it`, async (t) => {
+    const here = await folder(t);
+    const chosen = await fakePython(path.join(here, "env/python"), "3.12.1", { machine, suffixes });
+    const place = { searchPath: "", forbidden: [], environments: true };
+    const fits = await choosePython([chosen], { ...place, libraries: await withModules(here, module) });
+    assert.equal(fits.server?.strategy, "useBundled");
+    const others = await withModules(path.join(here, "other"), module.replace("312", "311"));
+    const none = await choosePython([chosen], { ...place, libraries: others });
+    assert.equal(none.server, undefined);
+    assert.match(none.problems[0] ?? "", /is cpython-312 on \w+, which this build of the extension has no parser for/);
+  });
+}
+
+test("an interpreter without GIL does not load the modules of one that has it", async (t) => {
+  const here = await folder(t);
+  const suffixes = ".cpython-313t-x86_64-linux-gnu.so:.so";
+  const chosen = await fakePython(path.join(here, "env/python"), "3.13.1", { suffixes });
+  const choice = await choosePython([chosen], {
+    searchPath: "",
+    forbidden: [],
+    environments: true,
+    libraries: await libraries(here, "cpython-313"),
+  });
+  assert.equal(choice.server, undefined);
+});
+
+test("a Python of the other processor cannot load what is for this one, under the same name", async (t) => {
+  const here = await folder(t);
+  const suffixes = ".cpython-312-darwin.so:.abi3.so:.so";
+  const chosen = await fakePython(path.join(here, "env/python"), "3.12.1", { machine: "x86_64", suffixes });
+  const libraries = await withModules(here, "_binding.cpython-312-darwin.so");
+  const place = { searchPath: "", forbidden: [], environments: true, libraries };
+  assert.equal((await choosePython([chosen], { ...place, machine: "arm64" })).server, undefined);
+  assert.equal((await choosePython([chosen], { ...place, machine: "x86_64" })).server?.strategy, "useBundled");
+});
+
+test("where the bundled parser does not fit, an installed tirx-lens serves, once trusted", async (t) => {
+  const here = await folder(t);
+  const chosen = await fakePython(path.join(here, "env/python"), "3.15.0", { installed: true });
+  const place = { searchPath: "", forbidden: [], libraries: await libraries(here, "cpython-314") };
+  const trusted = await choosePython([chosen], { ...place, environments: true });
+  assert.equal(trusted.server?.strategy, "fromEnvironment");
+  assert.match(trusted.problems.join(), /no parser for: the tirx-lens that is installed there is used\.$/);
+  const untrusted = await choosePython([chosen], { ...place, environments: false });
+  assert.equal(untrusted.server, undefined);
+});
+
+test("a real interpreter says which modules it loads, and whether tirx-lens is installed", async () => {
+  const python = await probe([process.env.TIRX_LENS_PYTHON ?? "python3"]);
+  assert.ok(python.suffixes.some((suffix) => suffix.startsWith(`.${python.cacheTag}-`)));
+  assert.equal(await hasServer({ ...python, command: [...python.command, "-I", "-S"] }), false);
+});
+
 test("nothing of a forbidden folder is run, by whatever way it is named", async (t) => {
   const workspace = await folder(t);
   const elsewhere = await folder(t);
   const mark = path.join(elsewhere, "mark");
   const evil = path.join(workspace, "bin/python3");
   await mkdir(path.dirname(evil));
-  await writeFile(evil, `#!/bin/sh\ntouch "${mark}"\necho "x|3.11.0|cpython|cpython-311|x86_64"\n`);
+  await writeFile(evil, `#!/bin/sh\ntouch "${mark}"\necho "x|3.11.0|cpython|cpython-311|x86_64|.so"\n`);
   await chmod(evil, 0o755);
   const link = path.join(elsewhere, "python");
   await symlink(evil, link);
@@ -124,6 +203,7 @@ test("nothing of a forbidden folder is run, by whatever way it is named", async 
     searchPath: [path.dirname(evil), elsewhere].join(path.delimiter),
     forbidden: [workspace],
     libraries: undefined,
+    environments: false,
   };
   for (const chosen of [[], [evil], [link], [path.join(linkedFolder, "bin/python3")], ["python3"]]) {
     const choice = await choosePython(chosen, place);

@@ -149,9 +149,7 @@ def check_kernels(
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
     rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(
-        source, placed, rules, given.tvm_version, run_while=run_while, read_anew=read_anew
-    )
+    ran = run_rules(source, placed, rules, given, run_while=run_while, read_anew=read_anew)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.result import Severity, Stage
 from tirx_lens.model import finding as model
 from tirx_lens.model.given import TvmVersion
+from tirx_lens.model.installed import TVM_TIRX
 from tirx_lens.model.span import Span
-from tirx_lens.rules.changes.spelling import looks_older
+from tirx_lens.rules.changes.spelling import looks_older, package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 CODE = "TX507"
 NAME = "environment-unfit"
 
-_TVM_IMPORT = re.compile(rb"^[ \t]*((?:from|import)[ \t]+tvm\b[^\r\n]*?)[ \t]*$", re.MULTILINE)
+_TVM_IMPORT = re.compile(
+    rb"^[ \t]*((?:from|import)[ \t]+tvm(?:_tirx)?\b[^\r\n]*?)[ \t]*$", re.MULTILINE
+)
 _NEWEST_OLDER = (0, 26)
 """The last TVM with the older spelling of instructions."""
 
@@ -48,7 +51,7 @@ def generation_finding(
     the spelling of its instructions tells those for 0.26 and older.
     """
     numbers = re.match(r"(\d+)\.(\d+)", built_with or "")
-    if numbers is None:
+    if numbers is None or package_of(source.text) == TVM_TIRX:  # which counts by itself
         return None
     is_older = (int(numbers[1]), int(numbers[2])) <= _NEWEST_OLDER
     if given is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ def _replace(target: Path, change: Rewrite) -> str | None:
 
 
 def _give_away(file: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32":
+        return  # what is made in a folder has the folder's rights there
     made = file.stat()
     if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
         os.chown(file, status.st_uid, status.st_gid)

@@ -223,7 +223,7 @@ async def test_a_remembered_result_is_at_hand(compiler: Compiler, tmp_path: Path
     asked = request("import uuid\nPRINT = print(uuid.uuid4())\n" + kernel(), tmp_path / "k.py")
     first = await compiler.build(asked)
     times = []
-    for _ in range(5):
+    for _ in range(20):  # the best of them: others may have the processor
         start = time.perf_counter()
         again = await compiler.build(asked)
         times.append(time.perf_counter() - start)

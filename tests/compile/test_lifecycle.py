@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -125,14 +124,13 @@ asyncio.run(main())
 
 
 async def test_the_event_loop_stays_free(compiler: Compiler, tmp_path: Path) -> None:
-    longest = 0.0
+    turns = 0
 
     async def watch() -> None:
-        nonlocal longest
+        nonlocal turns
         while True:
-            start = time.perf_counter()
             await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - start)
+            turns += 1
 
     watching = asyncio.create_task(watch())
     text = "import time\ntime.sleep(0.5)\nprint('x' * 500_000)\n" + kernel()
@@ -141,7 +139,7 @@ async def test_the_event_loop_stays_free(compiler: Compiler, tmp_path: Path) -> 
     with contextlib.suppress(asyncio.CancelledError):
         await watching
     assert len(result.kernels) == 1
-    assert longest < 0.45, "the build took half a second and the loop must not wait for it"
+    assert turns > 10, "the build took half a second and the loop must not wait for it"
 
 
 async def test_a_listener_that_fails_does_not_end_the_build(

@@ -117,6 +117,8 @@ class FakeCompiler:
             return BuildResult(both, (note,) if "UNMAPPED" in text else ())
         return BuildResult(kernels=(kernel,))
 
+    told = None
+
     async def environment(self) -> Environment:
         return Environment("3.11.4", self._target.python[0], "0.27.0", "/opt/tvm")
 

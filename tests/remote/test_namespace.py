@@ -158,7 +158,7 @@ async def test_a_slow_link(server: LoopbackSshd, tmp_path: Path, stand_in: tuple
         start = time.monotonic()
         (diagnostic,) = (await compiler.build(request(text, tmp_path / "k.py"))).diagnostics
         assert "ValueError" in diagnostic.message
-        assert 0.2 < time.monotonic() - start < 1.5, "one way and back, or two with an upload"
+        assert 0.2 < time.monotonic() - start < 5, "one way and back, or two with an upload"
     finally:
         await compiler.close()
     await until_empty(server)

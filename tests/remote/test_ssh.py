@@ -142,7 +142,7 @@ async def test_a_control_master_stays(
         assert environment.usable, environment.reason
         start = time.monotonic()
         await compiler.close()
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 30, "the master stays for a minute"
         check = subprocess.run([*by_hand, "-O", "check", HOST], capture_output=True, text=True)
         assert "Master running" in check.stderr
         logins = server.log.count("Accepted publickey")

@@ -191,7 +191,7 @@ async def test_cancelling_reaches_the_host(
         start = time.monotonic()
         (diagnostic,) = (await compiler.build(request(text, tmp_path / "k.py"))).diagnostics
         assert diagnostic.message.endswith("ValueError: again")
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 30
     finally:
         await compiler.close()
     await until_empty(server)

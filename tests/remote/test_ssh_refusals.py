@@ -97,7 +97,7 @@ async def test_a_key_with_a_passphrase(server: LoopbackSshd) -> None:
     reason = await refusal(with_key(server, "locked"))
     assert "loopback refuses the login (publickey)" in reason
     assert "ssh agent" in reason
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
 
 
 async def test_too_many_keys(own_server: type[LoopbackSshd], tmp_path: Path) -> None:

@@ -73,3 +73,18 @@ function words(text: string): readonly string[] {
   }
   return [...found, word].filter((each) => each !== "");
 }
+
+/** Arguments as people read them. */
+export function written(values: Arguments): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+}
+
+/** The values that are others than a builder has anyway: of its own, else its defaults. */
+export function differing(values: Arguments, own: Arguments, parameters: readonly Parameter[]): Arguments {
+  const defaults = new Map(parameters.map(({ name, default: value }) => [name, value]));
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => value !== (own[name] ?? defaults.get(name))),
+  );
+}

@@ -1,14 +1,11 @@
 /** What the user is asked before a build: which builder, and its arguments. */
 import * as vscode from "vscode";
-import type { Arguments, ChooseArguments, ChooseConfig, NeedArguments } from "../protocol";
+import type { Arguments, ChooseArguments, ChooseConfig, NeedArguments, Parameter } from "../protocol";
 import { firstGap, parseArguments, proposeArguments } from "./arguments";
 
-/** Ask which builder of a file to build; undefined where the user turned away. */
-export function askBuilder(builders: readonly string[]): Thenable<string | undefined> {
-  return vscode.window.showQuickPick([...builders], {
-    title: "Show Generated CUDA",
-    placeHolder: "Which kernel builder?",
-  });
+/** Ask which builder of a file is meant; undefined where the user turned away. */
+export function askBuilder(builders: readonly string[], title: string): Thenable<string | undefined> {
+  return vscode.window.showQuickPick([...builders], { title, placeHolder: "Which kernel builder?" });
 }
 
 /** Ask which configuration of a registered kernel to build; undefined where the user turned away. */
@@ -57,26 +54,32 @@ export async function askArguments(
   memory: vscode.Memento,
 ): Promise<Arguments | undefined> {
   const key = `cuda.arguments ${source.toString()} ${need.builder}`;
-  const value = proposeArguments(need.parameters, memory.get<Arguments>(key, {}));
+  const values = await typeArguments(need.builder, need.parameters, memory.get<Arguments>(key, {}));
+  if (values !== undefined) {
+    await memory.update(key, values);
+  }
+  return values;
+}
+
+/** Let arguments be typed, beginning with these; undefined on turning away. */
+export async function typeArguments(
+  builder: string,
+  parameters: readonly Parameter[],
+  first: Arguments,
+): Promise<Arguments | undefined> {
+  const value = proposeArguments(parameters, first);
   const gap = firstGap(value);
   const typed = await vscode.window.showInputBox({
-    title: `Arguments of ${need.builder}`,
-    prompt: `Or write them above the builder: "# tirx-lens: args ${need.parameters.map(({ name }) => `${name}=…`).join(" ")}"`,
+    title: `Arguments of ${builder}`,
+    prompt: `Or write them above the builder: "# tirx-lens: args ${parameters.map(({ name }) => `${name}=…`).join(" ")}"`,
     value,
     valueSelection: [gap, gap],
     ignoreFocusOut: true,
     validateInput: (text) => {
-      const parsed = parseArguments(text, need.parameters);
+      const parsed = parseArguments(text, parameters);
       return "problem" in parsed ? parsed.problem : undefined;
     },
   });
-  if (typed === undefined) {
-    return undefined;
-  }
-  const parsed = parseArguments(typed, need.parameters);
-  if ("problem" in parsed) {
-    return undefined;
-  }
-  await memory.update(key, parsed.values);
-  return parsed.values;
+  const parsed = typed === undefined ? undefined : parseArguments(typed, parameters);
+  return parsed === undefined || "problem" in parsed ? undefined : parsed.values;
 }

@@ -20,14 +20,28 @@ export function lastChoice(memory: Memory, uri: string, builder: string): Choice
   return choices(memory).find((choice) => isOf(choice, uri, builder));
 }
 
-/** Keep what a request that led to a build had chosen. */
+/** Keep what a request that led to a build had chosen. It leaves what `choose` has put. */
 export async function remember(memory: Memory, params: CudaParams, builder: string): Promise<void> {
   const { textDocument, config, argumentSet, answers, arch } = params;
-  const chosen = Object.fromEntries(
-    Object.entries({ config, argumentSet, answers, arch }).filter(([, value]) => value !== undefined),
-  );
-  const others = choices(memory).filter((choice) => !isOf(choice, textDocument.uri, builder));
-  const newest: Choice = { textDocument: { uri: textDocument.uri }, builder, ...chosen };
+  const before = lastChoice(memory, textDocument.uri, builder)?.arguments;
+  await put(memory, textDocument.uri, builder, { config, argumentSet, answers, arch, arguments: before });
+}
+
+/** What a user chose for a builder: arguments, a set of them or a configuration; none gives all back. */
+export type Chosen = Pick<Choice, "arguments" | "argumentSet" | "config">;
+
+/** Keep what was chosen for a builder until something else is. */
+export async function choose(memory: Memory, uri: string, builder: string, chosen: Chosen): Promise<void> {
+  const arch = lastChoice(memory, uri, builder)?.arch;
+  await put(memory, uri, builder, { ...chosen, arch });
+}
+
+type Parts = { readonly [Part in Exclude<keyof Choice, "textDocument" | "builder">]?: Choice[Part] | undefined };
+
+async function put(memory: Memory, uri: string, builder: string, parts: Parts): Promise<void> {
+  const chosen = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+  const others = choices(memory).filter((choice) => !isOf(choice, uri, builder));
+  const newest: Choice = { textDocument: { uri }, builder, ...chosen };
   await memory.update(KEY, [newest, ...others].slice(0, MOST_KEPT));
 }
 

@@ -38,13 +38,29 @@ export class CudaGenerator implements vscode.Disposable {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its CUDA.");
       return;
     }
+    const { line, character } = editor.selection.active;
+    const position = { line, character };
+    await this.#show(editor.document.uri, { textDocument: { uri: editor.document.uri.toString() }, position });
+  }
+
+  /** Build a builder's kernel as it was last chosen and show its CUDA, asking for what is missing. */
+  async showBuilder(source: vscode.Uri, builder: string): Promise<void> {
+    const { config, argumentSet, answers } = this.#last(source, builder) ?? {};
+    await this.#show(source, {
+      textDocument: { uri: source.toString() },
+      builder,
+      ...(config === undefined ? {} : { config }),
+      ...(argumentSet === undefined ? {} : { argumentSet }),
+      ...(answers === undefined ? {} : { answers }),
+    });
+  }
+
+  async #show(source: vscode.Uri, asked: CudaParams): Promise<void> {
     if (!vscode.workspace.isTrusted) {
       await show("warning", UNTRUSTED, command("Manage Workspace Trust", "workbench.trust.manage"));
       return;
     }
-    const source = editor.document.uri;
-    const position = { line: editor.selection.active.line, character: editor.selection.active.character };
-    let params: CudaParams = { textDocument: { uri: source.toString() }, position };
+    let params = asked;
     for (;;) {
       const builtFrom = textOf(source);
       const result = await this.#buildWithProgress(path.posix.basename(source.path), params);
@@ -57,7 +73,7 @@ export class CudaGenerator implements vscode.Disposable {
           return;
         case "failed":
           this.#markStale(source, result);
-          await this.#tellFailure(result, () => this.showBeside(editor));
+          await this.#tellFailure(result, () => this.#show(source, asked));
           return;
         case "confirmTarget":
           if (!(await this.targets.confirm(result, source))) {
@@ -65,7 +81,7 @@ export class CudaGenerator implements vscode.Disposable {
           }
           break;
         case "choose": {
-          const builder = await askBuilder(result.builders);
+          const builder = await askBuilder(result.builders, "Show Generated CUDA");
           if (builder === undefined) {
             return;
           }

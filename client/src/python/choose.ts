@@ -5,10 +5,13 @@
 import { readdir } from "node:fs/promises";
 import * as path from "node:path";
 import { isOutside, resolveProgram } from "./trusted";
-import { probe, tooOld, UnusablePython, type Python } from "./probe";
+import { hasServer, probe, tooOld, UnusablePython, type Python } from "./probe";
 
 /** Names under which PATH may hold a Python, in the order they are tried. */
-const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
+const NAMES =
+  process.platform === "win32"
+    ? ["python", "python3", "py"]
+    : ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
 export interface Place {
   /** `PATH`. */
@@ -17,14 +20,23 @@ export interface Place {
   readonly forbidden: readonly string[];
   /** The bundled libraries, or undefined where the environment's own are to be used. */
   readonly libraries: string | undefined;
+  /** The machine that the libraries are for, where their names do not say it: on macOS. */
+  readonly machine?: string | undefined;
+  /** Whether an environment's own server may stand in where the bundled one cannot run. */
+  readonly environments: boolean;
+}
+
+/** An interpreter that can run the server, and where the server then comes from. */
+export interface Host extends Python {
+  readonly strategy: "useBundled" | "fromEnvironment";
 }
 
 export interface Choice {
   /** The kernel interpreter; empty where there is none. */
   readonly kernel: readonly string[];
   /** Undefined where nothing on this machine can run the server. */
-  readonly server: Python | undefined;
-  /** What was tried and could not serve, one sentence each, the user's own choice first. */
+  readonly server: Host | undefined;
+  /** What was tried and could not serve as it is, one sentence each, the user's own choice first. */
   readonly problems: readonly string[];
   /** Why the interpreter that the user chose cannot be used. */
   readonly chosenProblem: string | undefined;
@@ -35,17 +47,12 @@ export async function choosePython(chosen: readonly string[], place: Place): Pro
   const problems: string[] = [];
   let chosenProblem: string | undefined;
   let kernel = chosen;
-  let server: Python | undefined;
+  let server: Host | undefined;
   if (chosen.length > 0) {
     try {
       const python = await probe(await admit(chosen, place));
-      const reason = await cannotServe(python, place);
       kernel = python.command;
-      if (reason === undefined) {
-        server = python;
-      } else {
-        problems.push(`${chosen.join(" ")} ${reason}.`);
-      }
+      server = await host(python, chosen.join(" "), place, problems);
     } catch (error) {
       chosenProblem = `${chosen.join(" ")} ${reasonOf(error)}.`;
       problems.push(chosenProblem);
@@ -58,7 +65,7 @@ export async function choosePython(chosen: readonly string[], place: Place): Pro
   return { kernel, server, problems, chosenProblem };
 }
 
-async function firstOnPath(place: Place, problems: string[]): Promise<Python | undefined> {
+async function firstOnPath(place: Place, problems: string[]): Promise<Host | undefined> {
   for (const name of NAMES) {
     const accept = (file: string): Promise<boolean> => isOutside(file, place.forbidden);
     const program = await resolveProgram(name, place.searchPath, accept);
@@ -66,12 +73,10 @@ async function firstOnPath(place: Place, problems: string[]): Promise<Python | u
       continue;
     }
     try {
-      const python = await probe([program]);
-      const reason = await cannotServe(python, place);
-      if (reason === undefined) {
-        return python;
+      const found = await host(await probe([program]), program, place, problems);
+      if (found !== undefined) {
+        return found;
       }
-      problems.push(`${program} ${reason}.`);
     } catch (error) {
       problems.push(`${program} ${reasonOf(error)}.`);
     }
@@ -91,16 +96,40 @@ async function admit(command: readonly string[], place: Place): Promise<readonly
   return [program, ...rest];
 }
 
-async function cannotServe(python: Python, place: Place): Promise<string | undefined> {
+/** How the server runs on an interpreter; undefined, and one problem more, where it cannot. */
+async function host(
+  python: Python,
+  name: string,
+  place: Place,
+  problems: string[],
+): Promise<Host | undefined> {
   const old = tooOld(python);
-  if (old !== undefined || place.libraries === undefined) {
-    return old;
+  if (old !== undefined) {
+    problems.push(`${name} ${old}.`);
+    return undefined;
   }
-  // Compiled modules carry the interpreter and the machine they were built for in their names.
-  const built = await readdir(path.join(place.libraries, "tree_sitter"));
-  return built.some((name) => name.includes(`.${python.cacheTag}-${python.machine}`))
-    ? undefined
-    : `is ${python.cacheTag} on ${python.machine}, which this build of the extension has no parser for`;
+  if (place.libraries === undefined) {
+    return { ...python, strategy: "fromEnvironment" };
+  }
+  if (await hasParser(python, place.libraries, place.machine)) {
+    return { ...python, strategy: "useBundled" };
+  }
+  const without = `is ${python.cacheTag} on ${python.machine}, which this build of the extension has no parser for`;
+  if (place.environments && (await hasServer(python))) {
+    problems.push(`${name} ${without}: the tirx-lens that is installed there is used.`);
+    return { ...python, strategy: "fromEnvironment" };
+  }
+  problems.push(`${name} ${without}.`);
+  return undefined;
+}
+
+/** Tell whether the parser is there in a form that an interpreter loads. */
+async function hasParser(python: Python, libraries: string, machine?: string): Promise<boolean> {
+  if (machine !== undefined && python.machine !== machine) {
+    return false;
+  }
+  const built = await readdir(path.join(libraries, "tree_sitter"));
+  return python.suffixes.some((suffix) => built.includes(`_binding${suffix}`));
 }
 
 function reasonOf(error: unknown): string {

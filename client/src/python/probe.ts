@@ -8,8 +8,13 @@ const LIMIT_MS = 10_000;
 
 // Old enough in its spelling for any Python 3, so that one that is too old can still say so.
 const QUESTION =
-  "import sys, platform; i = sys.implementation; " +
-  "print('|'.join([sys.executable, '.'.join(map(str, sys.version_info[:3])), i.name, i.cache_tag or '', platform.machine()]))";
+  "import sys, platform, importlib.machinery as m; i = sys.implementation; " +
+  "print('|'.join([sys.executable, '.'.join(map(str, sys.version_info[:3])), i.name, i.cache_tag or '', " +
+  "platform.machine(), ':'.join(m.EXTENSION_SUFFIXES)]))";
+
+// Without the folder it is run in, which comes first otherwise.
+const HAS_SERVER =
+  "import sys; del sys.path[0]; import importlib.util; print(importlib.util.find_spec('tirx_lens') is not None)";
 
 export interface Python {
   /** The program and its arguments, as it was run. */
@@ -18,9 +23,11 @@ export interface Python {
   readonly version: string;
   /** "cpython", "pypy" and so on. */
   readonly implementation: string;
-  /** "cpython-311": what compiled modules are built for. */
+  /** "cpython-311". */
   readonly cacheTag: string;
   readonly machine: string;
+  /** What the names of compiled modules end with that it loads: ".cp311-win_amd64.pyd", ".pyd". */
+  readonly suffixes: readonly string[];
 }
 
 /** Why a program cannot serve as Python, as the end of a sentence that starts with its name. */
@@ -37,8 +44,8 @@ export async function probe(command: readonly string[]): Promise<Python> {
     throw new UnusablePython("names no program");
   }
   const answer = await run(program, [...rest, "-I", "-S", "-c", QUESTION]);
-  const [executable, version, implementation, cacheTag, machine] = answer.trim().split("|");
-  if (machine === undefined || executable === undefined || version === undefined) {
+  const [executable, version, implementation, cacheTag, machine, suffixes] = answer.trim().split("|");
+  if (machine === undefined || suffixes === undefined || executable === undefined || version === undefined) {
     throw new UnusablePython("did not answer as a Python interpreter does");
   }
   return {
@@ -48,7 +55,20 @@ export async function probe(command: readonly string[]): Promise<Python> {
     implementation: implementation ?? "",
     cacheTag: cacheTag ?? "",
     machine,
+    suffixes: suffixes.split(":"),
   };
+}
+
+/**
+ * Tell whether tirx-lens is installed for an interpreter. Runs what its environment runs at each
+ * start, so it is for trusted workspaces alone.
+ */
+export async function hasServer(python: Python): Promise<boolean> {
+  const [program = "", ...rest] = python.command;
+  return run(program, [...rest, "-c", HAS_SERVER]).then(
+    (answer) => answer.trim() === "True",
+    () => false,
+  );
 }
 
 /** Why the server cannot run on this interpreter, or undefined where it can. */

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, realpath } from "node:fs/promises";
 import * as path from "node:path";
-import { candidatesOnPath, isInside } from "../paths";
+import { candidatesOnPath, isInside, withExtension } from "../paths";
 
 /**
  * The absolute file a program name means, or undefined where there is none. A bare name is looked
@@ -14,8 +14,8 @@ export async function resolveProgram(
   accept: (file: string) => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<string | undefined> {
   const candidates = path.isAbsolute(name)
-    ? [name]
-    : name.includes(path.sep)
+    ? [withExtension(name)]
+    : name.includes("/") || name.includes(path.sep)
       ? []
       : candidatesOnPath(name, searchPath);
   for (const candidate of candidates) {

@@ -2,11 +2,15 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { choices } from "../cuda/choices";
+import { LENS_COMMANDS } from "../lenses";
 import type { InitializationOptions } from "../protocol";
 import { choosePython, type Choice } from "../python/choose";
 import { activeInterpreter } from "../python/extension";
 import { readSettings, type Settings } from "../settings";
 import { targetMemory } from "../targets/workspace";
+
+/** What Python calls the processors that Node names so. The bundled libraries are for Node's. */
+const MACHINES_OF_MACOS: Readonly<Record<string, string>> = { arm64: "arm64", x64: "x86_64" };
 
 export interface Launch {
   readonly program: string;
@@ -36,9 +40,11 @@ export async function planLaunch(
     searchPath: process.env.PATH ?? "",
     forbidden: trusted ? [] : folders,
     libraries: fromEnvironment ? undefined : path.join(bundled, "libs"),
+    machine: process.platform === "darwin" ? MACHINES_OF_MACOS[process.arch] : undefined,
+    environments: trusted,
   });
   const { chosen, confirmed } = targetMemory(context);
-  const start = startCommand(settings, choice, bundled, trusted, fromEnvironment);
+  const start = startCommand(settings, choice, bundled, trusted);
   return {
     settings,
     choice,
@@ -48,6 +54,7 @@ export async function planLaunch(
       cwd: (trusted ? folders[0] : undefined) ?? context.extensionPath,
       options: {
         trusted,
+        commands: LENS_COMMANDS,
         choices: choices(context.workspaceState),
         targets: { chosen, confirmed },
         settings: {
@@ -57,6 +64,7 @@ export async function planLaunch(
           buildOnSave: settings.buildOnSave,
           inlayHintsParticipants: settings.inlayHintsParticipants,
           inlayHintsArrivals: settings.inlayHintsArrivals,
+          codeLens: settings.codeLens,
           select: settings.select,
           ignore: settings.ignore,
           enable: settings.enable,
@@ -85,20 +93,19 @@ function startCommand(
   choice: Choice,
   bundled: string,
   trusted: boolean,
-  fromEnvironment: boolean,
 ): readonly [string, ...string[]] | undefined {
   const args = ["--log-level", settings.logLevel, ...settings.args];
   if (trusted && settings.path !== "") {
     return [settings.path, "server", ...args];
   }
   const [program, ...rest] = choice.server?.command ?? [];
-  if (program === undefined) {
+  if (program === undefined || choice.server === undefined) {
     return undefined;
   }
   // The bundled server needs nothing of its interpreter but the standard library: isolated, no
   // module of the user's can stand in front of one of its own.
-  const isolation = fromEnvironment ? [] : ["-I", "-S"];
+  const { strategy } = choice.server;
+  const isolation = strategy === "fromEnvironment" ? [] : ["-I", "-S"];
   const script = path.join(bundled, "run_server.py");
-  const strategy = fromEnvironment ? "fromEnvironment" : "useBundled";
   return [program, ...rest, "-X", "utf8", ...isolation, script, strategy, ...args];
 }

@@ -1,6 +1,11 @@
 /** Keeps the server running: starts, stops and restarts it, one thing after the other. */
 import * as vscode from "vscode";
-import { didGrantTrustNotification, statusNotification, type ServerStatus } from "../protocol";
+import {
+  didGrantTrustNotification,
+  fileVersionNotification,
+  statusNotification,
+  type ServerStatus,
+} from "../protocol";
 import { command, notify, openMachineSettings } from "../ui/notify";
 import type { Life, StatusItem } from "../ui/status";
 import { Crashes } from "./crashes";
@@ -108,7 +113,7 @@ export class Supervisor {
     }
     this.#tellInterpreterProblem(plan);
     if (plan.launch === undefined) {
-      this.#show({ kind: "stopped", reason: "no Python 3.10 or newer was found" });
+      this.#show({ kind: "stopped", reason: "no Python was found that it runs on" });
       return;
     }
     const session = new Session(plan.launch, this.channels.server, (reason) => this.#ended(session, reason));
@@ -116,6 +121,7 @@ export class Supervisor {
       this.#status = status;
       this.#show(this.#life);
     });
+    session.client.onNotification(fileVersionNotification, (version) => this.item.showVersion(version));
     try {
       await session.start();
       this.#session = session;
@@ -134,7 +140,7 @@ export class Supervisor {
     const settings = openMachineSettings("tirx-lens.interpreter");
     if (plan.launch === undefined) {
       const tried = plan.choice.problems.length === 0 ? "PATH has none." : plan.choice.problems.join(" ");
-      notify(log, "error", `TIRx Lens needs a Python 3.10 or newer to run on. ${tried}`, settings, RESTART);
+      notify(log, "error", `TIRx Lens needs CPython 3.10 to 3.14 to run on, or tirx-lens installed for a newer one. ${tried}`, settings, RESTART);
     } else if (plan.choice.chosenProblem !== undefined) {
       const rest = "Kernels are still checked, but no CUDA can be built.";
       notify(log, "error", `The kernel interpreter ${plan.choice.chosenProblem} ${rest}`, settings);

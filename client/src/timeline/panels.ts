@@ -53,9 +53,13 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its timeline.");
       return;
     }
-    const source = editor.document.uri;
     const { line, character } = editor.selection.active;
-    const reply = await this.#ask({ textDocument: { uri: source.toString() }, position: { line, character } });
+    await this.show(editor.document.uri, { position: { line, character } });
+  }
+
+  /** Show the timeline of a kernel of a file: the one at a place, or the first of a builder. */
+  async show(source: vscode.Uri, asks: Pick<TimelineParams, "position" | "builder">): Promise<void> {
+    const reply = await this.#ask({ textDocument: { uri: source.toString() }, ...asks });
     if (reply.kind === "failed") {
       await show("information", reply.message);
       return;
@@ -68,6 +72,14 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
       return;
     }
     this.#open(source, reply);
+  }
+
+  /** Run what is shown of a file anew. */
+  async refresh(source: vscode.Uri): Promise<void> {
+    const panel = this.#panels.get(source.toString());
+    if (panel !== undefined) {
+      await this.#refresh(panel);
+    }
   }
 
   /** Offer the timeline with a finding that it shows. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tirx_lens.api.judge import LANG, TIRX
+from tirx_lens.api.judge import LANG, TIRX, as_of_tvm
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]+)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w.]+)[ \t]+as[ \t]+(\w+)", re.MULTILINE)
@@ -22,7 +22,7 @@ def written_path(text: str, names: tuple[str, ...]) -> str:
     made: dict[str, str] = dict(_MADE.findall(text))
     if not rest and first in made:
         return f"{LANG}{made[first]}"
-    return ".".join([_imported(text).get(first, first), *rest])
+    return as_of_tvm(".".join([_imported(text).get(first, first), *rest]))
 
 
 def _imported(text: str) -> dict[str, str]:

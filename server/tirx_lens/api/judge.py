@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.api.forms import candidates, next_tokens, token_of
+from tirx_lens.model.installed import TVM, TVM_TIRX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,8 @@ class Judgement:
 
 def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
     """Return what a release has against a call; None where it has nothing, or cannot tell."""
+    if call.name != (name := as_of_tvm(call.name)):
+        call = replace(call, name=name)
     if call.name.startswith(LANG):
         return _lang(surface, call)
     if not call.name.startswith(TIRX):
@@ -77,6 +80,12 @@ def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
     if first not in surface.functions:
         return Judgement(Trouble.NAME, names[0], "T", surface.below("T"))
     return _arguments(surface.functions[first] if len(names) == 1 else None, call, first)
+
+
+def as_of_tvm(path: str) -> str:
+    """Spell a path of `tvm_tirx` as if it were one of `tvm`."""
+    package, dot, rest = path.partition(".")
+    return f"{TVM}{dot}{rest}" if package == TVM_TIRX else path
 
 
 def _tile(surface: Surface, call: WrittenCall, names: Sequence[str]) -> Judgement | None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tirx_lens.api.signatures import Signature
+from tirx_lens.model.installed import TIRX_TABLE, TVM_TIRX, Installed
+
+_LONGEST_NAME = 200
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tirx_lens.api.forms import Filled
     from tirx_lens.model.given import TvmVersion
+    from tirx_lens.model.installed import ReadTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +89,29 @@ class Surface:
         return self._below[path]
 
 
+def surface_of(tvm: TvmVersion | Installed) -> Surface:
+    """Return the surface of a release, or of what is installed; of the nearest one as it must be.
+
+    A table is read when it is first asked for.
+    """
+    if not isinstance(tvm, Installed):
+        return _shipped(tvm.value)
+    if tvm.table is not None:
+        return _said(tvm.table)
+    if tvm.package == TVM_TIRX:
+        return _shipped(f"tirx-{TIRX_TABLE}")
+    return _shipped((tvm.release or tvm.nearest).value)
+
+
 @cache
-def surface_of(version: TvmVersion) -> Surface:
-    """Return the surface of a release; its table is read when it is first asked for."""
-    table = resources.files("tirx_lens.api").joinpath(f"data/{version.value}.json")
+def _shipped(name: str) -> Surface:
+    table = resources.files("tirx_lens.api").joinpath(f"data/{name}.json")
     return read_surface(json.loads(table.read_text("utf-8")))
+
+
+@lru_cache(maxsize=4)
+def _said(table: ReadTable) -> Surface:
+    return read_surface(table.data)
 
 
 def read_surface(table: Mapping[str, Any]) -> Surface:
@@ -106,6 +128,34 @@ def read_surface(table: Mapping[str, Any]) -> Surface:
         scopes=frozenset(table["scopes"]),
         dispatches={name: tuple(ways) for name, ways in table["dispatch"].items()},
     )
+
+
+def is_sound(table: object) -> bool:
+    """Tell whether a table that came from elsewhere has the shape that `read_surface` takes."""
+    try:
+        surface = read_surface(table)  # type: ignore[arg-type] # that is the question
+        signatures = [*surface.functions.values()]
+        for one in surface.classes.values():
+            signatures += [one.init, *one.methods.values()]
+        names = [surface.release, *surface.functions, *surface.classes, *surface.dispatches]
+        for signature in signatures:
+            if signature is not None:
+                names += [*signature.names, signature.text[:_LONGEST_NAME]]
+        for family, forms in (surface.families or {}).items():
+            names.append(family)
+            for form in forms:
+                names += [token for slot in form.slots for token in slot.choices]
+                names += [operand.name for operand in form.operands]
+                sum(operand.registers or 0 for operand in form.operands)
+        names += [way for ways in surface.dispatches.values() for way in ways]
+        return all(map(_is_name, names))
+    except Exception:  # whatever a stranger's data makes of it
+        return False
+
+
+def _is_name(name: object) -> bool:
+    """Tell whether a name may be shown as it is: printable, and not long."""
+    return isinstance(name, str) and len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def _signatures(texts: Mapping[str, str | None]) -> dict[str, Signature | None]:

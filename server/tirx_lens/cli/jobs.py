@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +78,7 @@ def _share(
 
     results: dict[int, R] = {}
     waiting = iter(range(len(things)))
-    team: dict[Connection, _Worker[T, R]] = {}
+    team: dict[Any, _Worker[T, R]] = {}  # by this end of the pipe: its class depends on the system
 
     def employ() -> None:
         index = next(waiting, None)
@@ -93,7 +93,7 @@ def _share(
             employ()
         while team:
             for pipe in wait(list(team)):
-                worker = team[pipe]  # type: ignore[index]  # wait() gives back what it was given
+                worker = team[pipe]
                 index = worker.busy_with
                 answer = worker.result()
                 if answer is not None:
@@ -122,7 +122,7 @@ def _uninterrupted() -> Iterator[None]:
     """
     import signal
 
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -144,8 +144,10 @@ class _Worker(Generic[T, R]):
         import multiprocessing
 
         # Rules are loaded here already; a fork has them at once. It is safe without threads.
-        linux = sys.platform == "linux"
-        context = multiprocessing.get_context("fork") if linux else multiprocessing.get_context()
+        if sys.platform == "linux":
+            context = multiprocessing.get_context("fork")
+        else:
+            context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.busy_with = -1
         self._process: BaseProcess = context.Process(

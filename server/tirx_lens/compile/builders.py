@@ -225,6 +225,9 @@ def _kernel_kind(definition: Node, tvm_names: frozenset[str]) -> BuilderKind | N
         first, _, last = spelled.rpartition(".") if "." in spelled else (spelled, "", spelled)
         if last == "prim_func":
             return BuilderKind.PRIM_FUNC
+        is_function = last == "function" and first in tvm_names  # what `tvm_tirx` calls it
+        if is_function and "private" not in text_of(called):  # those are called by others
+            return BuilderKind.PRIM_FUNC
         if last == "jit" and first.split(".")[0] in tvm_names:  # other libraries have one as well
             return BuilderKind.JIT
     return None

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import tempfile
 import zlib
 from pathlib import Path
@@ -37,6 +38,12 @@ def default_folder() -> Path:
     """Return where results are kept: the user's cache folder, or what TIRX_LENS_CACHE names."""
     named = os.environ.get("TIRX_LENS_CACHE")
     return Path(named) if named else user_cache_path("tirx-lens") / "builds"
+
+
+def folder_of_tables() -> Path:
+    """Return where it is kept what workers told of their TVM, beside the results or in there."""
+    named = os.environ.get("TIRX_LENS_CACHE")
+    return (Path(named) if named else user_cache_path("tirx-lens")) / "tvm"
 
 
 class CacheFolder:
@@ -90,6 +97,8 @@ class CacheFolder:
         for path in self._folder.iterdir():
             with contextlib.suppress(OSError):
                 status = path.stat()
+                if not stat.S_ISREG(status.st_mode):
+                    continue
                 yield status.st_mtime, status.st_size, path
 
     def _path(self, key: str) -> Path:

@@ -43,7 +43,7 @@ class CommandLauncher(Launcher):
 
     async def start(self, bootstrap: str) -> Process:
         """Start the command. Raises LaunchError where it is missing or cannot be run."""
-        program = shutil.which(Path(self._argv[0]).expanduser())
+        program = shutil.which(str(Path(self._argv[0]).expanduser()))
         if program is None:
             where = "at that path" if "/" in self._argv[0] else "on PATH"
             raise LaunchError(

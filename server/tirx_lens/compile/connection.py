@@ -36,6 +36,11 @@ class Connection:
         """The process id of the running worker."""
         return self._session.pid if self._session is not None and self._session.alive else None
 
+    @property
+    def running(self) -> WorkerSession | None:
+        """The worker that is running, if one is."""
+        return self._session if self._session is not None and self._session.alive else None
+
     def must_be_open_since(self, closings: int) -> None:
         """Raise WorkerClosedError where it was closed after that many times."""
         if closings != self.closings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tirx_lens.compile.diagnosis import HostProblem, Wants, clock_ahead, diagnose
 from tirx_lens.compile.launcher import LaunchError
@@ -13,7 +13,7 @@ from tirx_lens.compile.result import Severity
 from tirx_lens.compile.session import WorkerLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from tirx_lens.compile.result import Environment, HostReport
     from tirx_lens.compile.targets import Target
@@ -30,6 +30,9 @@ class Examines(Protocol):
 
     async def close(self) -> None:
         """End it, and what it has started."""
+
+
+E = TypeVar("E", bound=Examines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,29 @@ class Examined:
 async def examine_all(
     targets: Sequence[Target],
     wants: Wants,
-    open_examines: Callable[[Target], Examines],
+    open_examines: Callable[[Target], E],
     on_done: Callable[[], None],
+    on_report: Callable[[Target, E, HostReport], Awaitable[None]] | None = None,
 ) -> tuple[Examined, ...]:
-    """Ask all at once, and return the answers in the order of the targets."""
+    """Ask all at once, and return the answers in the order of the targets.
+
+    `on_report` is waited for while what examined a target is still there, to be asked for more.
+    """
 
     async def ask(target: Target) -> Examined:
-        examined = await _examine(target, wants, open_examines(target))
+        examined = await _examine(target, wants, open_examines(target), on_report)
         on_done()
         return examined
 
     return tuple(await asyncio.gather(*(ask(target) for target in targets)))
 
 
-async def _examine(target: Target, wants: Wants, examines: Examines) -> Examined:
+async def _examine(
+    target: Target,
+    wants: Wants,
+    examines: E,
+    on_report: Callable[[Target, E, HostReport], Awaitable[None]] | None,
+) -> Examined:
     started = time.monotonic()
     try:
         # Before the clocks are compared: connecting and importing may take long.
@@ -78,6 +90,8 @@ async def _examine(target: Target, wants: Wants, examines: Examines) -> Examined
         sent_at = time.time()
         report = await examines.examine()
         received_at = time.time()
+        if on_report is not None:
+            await on_report(target, examines, report)
     except (LaunchError, WorkerLostError) as error:
         return _unreachable(target, str(error), started)
     finally:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ADVICE = "choose the Python interpreter that your kernels run with"
+ELSEWHERE = (
+    "TIRx Lens builds kernels on Linux and macOS, not on Windows itself: choose a target that "
+    "ssh or a command leads to"
+)
+"""The worker forks a process for each build, and that needs a POSIX system."""
 
 
 class LocalLauncher(Launcher):
@@ -37,7 +42,7 @@ class LocalLauncher(Launcher):
     async def start(self, bootstrap: str) -> Process:
         """Start the interpreter. Raises LaunchError where it is missing or cannot be run."""
         if sys.platform == "win32":
-            raise LaunchError("Building kernels needs Linux or macOS: TVM's CUDA build is there")
+            raise LaunchError(ELSEWHERE)
         program = self._resolve()
         try:
             return await start_piped((program, *self._arguments, "-c", bootstrap))

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,11 @@ LINGER = 0.5
 
 _BUFFER = 1 << 20
 
+if sys.platform == "win32":
+    _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # else each program opens a console
+else:
+    _NO_WINDOW = 0
+
 
 async def start_piped(words: Sequence[str]) -> Process:
     """Start a program, in a process group of its own. Raises OSError where it cannot be run."""
@@ -27,15 +34,22 @@ async def start_piped(words: Sequence[str]) -> Process:
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        start_new_session=True,
+        start_new_session=sys.platform != "win32",
+        creationflags=_NO_WINDOW,
     )
     return Process(transport, protocol, loop)
 
 
 def kill_group(process: Process) -> None:
-    """Kill a program that `start_piped` started, and what it started in its group."""
+    """Kill a program that `start_piped` started, and what it started in its group.
+
+    Windows has no groups: what the program started sees its pipes close there.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class _PipesOfOne(SubprocessStreamProtocol):

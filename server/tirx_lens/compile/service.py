@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from tirx_lens.compile.targets import Target
 
     Progress = Callable[[str], None]
+
+_LOG = logging.getLogger(__name__)
 
 PARALLEL_BUILDS = 2
 
@@ -75,6 +78,12 @@ class Compiler:
         """The process id of the running worker."""
         return self._connection.pid
 
+    @property
+    def told(self) -> Environment | None:
+        """What the worker that is running said of its environment; None without one."""
+        session = self._connection.running
+        return session.environment if session is not None else None
+
     async def environment(self) -> Environment:
         """Start the worker, import TVM in it, and say what was found. Never raises for what is."""
         try:
@@ -97,6 +106,22 @@ class Compiler:
             raise WorkerLostError(f"The worker said nothing within {WARM_LIMIT:g} s") from error
         except RequestFailedError as error:
             raise WorkerLostError(f"The worker refused to examine its host: {error}") from error
+
+    async def surface(self, package: str) -> object | None:
+        """Have the running worker, if there is one, say what its TVM offers; None where it cannot.
+
+        It starts none: this goes with a build or an examination, never by itself.
+        """
+        session = self._connection.running
+        if session is None:
+            return None
+        try:
+            return await asyncio.wait_for(session.surface(package), WARM_LIMIT)
+        except asyncio.TimeoutError:
+            session.kill()
+        except (WorkerLostError, RequestFailedError) as error:
+            _LOG.info("%s: %s", self._name, error)
+        return None
 
     async def build(
         self, request: BuildRequest, on_progress: Progress | None = None

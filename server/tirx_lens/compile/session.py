@@ -105,6 +105,11 @@ class WorkerSession:
         return self._process.pid
 
     @property
+    def environment(self) -> Environment | None:
+        """What there is, once TVM has been imported or found missing."""
+        return self._environment
+
+    @property
     def warmed(self) -> bool:
         """Tell whether TVM has been imported, or found missing."""
         return self._environment is not None
@@ -130,6 +135,15 @@ class WorkerSession:
         with self._keeping_it_busy():
             answer = await self._exchange.request("doctor", {}, doing="examining its host")
         return _decoded(HostReport, answer)
+
+    async def surface(self, package: str) -> object:
+        """Have the worker say what its TVM offers, as plain data that is not to be trusted.
+
+        Raises WorkerLostError, and RequestFailedError where that cannot be listed.
+        """
+        with self._keeping_it_busy():
+            params = {"package": package}
+            return await self._exchange.request("surface", params, doing="listing what TVM has")
 
     async def has_unchanged(self, files: tuple[LoadedFile, ...]) -> bool:
         """Tell whether files of the worker's host are as they were. Raises WorkerLostError."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.api.called import callables
-from tirx_lens.api.judge import LANG, TIRX, judge
+from tirx_lens.api.judge import LANG, TIRX, as_of_tvm, judge
 from tirx_lens.api.notes import note_for
 from tirx_lens.api.surface import surface_of
 from tirx_lens.model.given import TvmVersion
@@ -40,8 +40,9 @@ def call_note(view: KernelView, offset: int) -> CallNote | None:
     if call is None:
         return None
     name = _canonical(call)
-    release = view.once(held).version
-    ways = callables(surface_of(release), call.name.replace(".[", ".").rstrip("]"))[:_MOST_WAYS]
+    surface = view.once(held).surface
+    path = as_of_tvm(call.name).replace(".[", ".").rstrip("]")
+    ways = callables(surface, path)[:_MOST_WAYS]
     note = note_for(name)
     if note is None and not ways:
         return None
@@ -54,11 +55,12 @@ def _names(call: WrittenCall, offset: int) -> bool:
 
 
 def _canonical(call: WrittenCall) -> str:
-    if call.name.startswith(LANG):
-        return ".".join(call.name.split(".")[-2:])
-    if not call.name.startswith(TIRX):
-        return call.name
-    name = call.name[len(TIRX) :]
+    path = as_of_tvm(call.name)
+    if path.startswith(LANG):
+        return ".".join(path.split(".")[-2:])
+    if not path.startswith(TIRX):
+        return path
+    name = path[len(TIRX) :]
     if name.startswith("ptx."):
         return "T.ptx." + canonical_opcode(name[len("ptx.") :].strip("[]"))
     return f"Tx.{name[len('tile.') :]}" if name.startswith("tile.") else f"T.{name}"

@@ -33,8 +33,9 @@ def read(source: SourceText, given: Given | None = None, library: Library | None
     kernels = read_kernels(source, given, library).kernels
     joined = library.joined(source) if library is not None else source
     version = given.tvm_version if given is not None else None
+    installed = given.installed if given is not None else ()
     views = (
-        KernelView(joined, kernel, reach(kernel, compute), version)
+        KernelView(joined, kernel, reach(kernel, compute), version, installed=installed)
         for kernel in kernels
         if kernel.is_whole
     )

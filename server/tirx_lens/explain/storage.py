@@ -150,7 +150,7 @@ def _is_storage(made: KernelObject) -> bool:
 
 
 def _layouts(view: KernelView) -> tuple[PoolLayout, ...]:
-    return tuple(pool_layouts(view.kernel.body))
+    return pool_layouts(view)
 
 
 def _bytes(buffer: KernelObject) -> int | None:

@@ -27,8 +27,15 @@ class Compiler(Protocol):
     async def environment(self) -> Environment:
         """Say what Python and TVM there are, or why there are none. Never raises for that."""
 
+    @property
+    def told(self) -> Environment | None:
+        """What the worker that is running said of its environment; None without one."""
+
     async def examine(self) -> HostReport:
         """Say what the host is. Raises LaunchError and WorkerLostError."""
+
+    async def surface(self, package: str) -> object | None:
+        """Return what the TVM of a running worker has, as plain data; None where it cannot say."""
 
     async def close(self) -> None:
         """End all builds."""

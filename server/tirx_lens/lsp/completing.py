@@ -180,10 +180,7 @@ def _text_before(server: LensServer, document: Document, position: types.Positio
 
 def _surface(server: LensServer, document: Document) -> Surface:
     from tirx_lens.api.surface import surface_of
-    from tirx_lens.model.given import TvmVersion
-    from tirx_lens.rules.changes.spelling import looks_older
+    from tirx_lens.rules.changes.spelling import tvm_of
 
-    said = server.projects.options(document.uri).given.tvm_version
-    if said is None:
-        said = TvmVersion.V0_26 if looks_older(document.source.text) else TvmVersion.V0_27
-    return surface_of(said)
+    given = server.projects.options(document.uri).given
+    return surface_of(tvm_of(document.source.text, given))

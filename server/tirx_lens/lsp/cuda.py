@@ -131,6 +131,9 @@ class CudaService:
         chosen = await self._server.background.run(lambda: self._choose(document, asked))
         if isinstance(chosen, (Choose, Failed)):
             return chosen
+        if not asked.arguments:
+            last = self.choices.last(document.uri, chosen.name)
+            asked = replace(asked, arguments=last.arguments)
         if asked.config is None and len(chosen.configs) > 1:
             return ChooseConfig(chosen.name, chosen.configs)
         if asks and is_open(chosen, asked):
@@ -140,8 +143,8 @@ class CudaService:
         # A configuration has the arguments; why its kernel is registered no more, the build says.
         if chosen.missing(arguments) and asked.config is None:
             return needed(chosen)
-        if asks:
-            self.choices.remember(document.uri, chosen.name, asked)
+        if asks and self.choices.remember(document.uri, chosen.name, asked):
+            self._server.arguments_changed(document.uri)
         request = await self._server.background.run(
             lambda: self._request(document, path, chosen, arguments, asked, target)
         )

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.compile.examining import Examined
+    from tirx_lens.compile.result import HostReport
     from tirx_lens.compile.targets import Target
+    from tirx_lens.lsp.compilers import Compiler
     from tirx_lens.lsp.server import LensServer
 
 
@@ -33,7 +35,13 @@ async def doctor_reply(server: LensServer, params: object) -> DoctorReply:
     known = await server.background.run(lambda: server.targets.of(uri))
     given = await server.background.run(lambda: server.projects.options(uri).given if uri else None)
     wants = Wants(given.tvm_version if given is not None else None)
-    examined = await examine_all(usable, wants, server.cuda.runs.compilers.make, lambda: None)
+
+    async def learn(target: Target, compiler: Compiler, report: HostReport) -> None:
+        await server.environments.learn(target, compiler, report.environment)
+
+    examined = await examine_all(
+        usable, wants, server.cuda.runs.compilers.make, lambda: None, learn
+    )
     left = tuple(target for target in known.targets if target not in usable)
     text = plain("\n".join(_lines(examined, left)).rstrip() + "\n")
     return DoctorReport(text, server.whole_messages.put("targets", text, text))

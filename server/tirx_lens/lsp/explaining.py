@@ -108,7 +108,8 @@ class Explanations:
             return Reading(document.source, ())
         if uri not in self._libraries:
             self._libraries[uri] = library_of(self._server, uri)
-        return read(document.source, options.given, self._libraries[uri])
+        given = self._server.given_for(uri, document.source)
+        return read(document.source, given, self._libraries[uri])
 
     def refresh_hints(self) -> None:
         """Have a client that can ask for its inlay hints anew."""

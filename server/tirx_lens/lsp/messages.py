@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CUDA = "tirxLens/cuda"
 """Request: the CUDA that a kernel of an open document becomes."""
 
+ARGUMENTS = "tirxLens/arguments"
+"""Request: which arguments a builder of an open document has, and which could be chosen."""
+
 TIMELINE = "tirxLens/timeline"
 """Request: how the handoffs of a kernel of an open document run."""
 
@@ -26,6 +29,8 @@ DID_GRANT_TRUST = "tirxLens/didGrantTrust"
 STATUS = "tirxLens/status"
 """Notification of the server's: what it is doing, and with which interpreter and TVM."""
 
+FILE_VERSION = "tirxLens/fileVersion"
+"""Notification of the server's: which TVM a document is held against, and where that is from."""
 
 WORKSHEET = "tirxLens/worksheet"
 """Request: the worksheets of an open document's kernels. Executes nothing."""
@@ -103,10 +108,11 @@ class CudaParams:
 
 @dataclass(frozen=True, slots=True)
 class WorksheetParams:
-    """What `tirxLens/worksheet` asks for: of the kernels around a line, or of all."""
+    """What `tirxLens/worksheet` asks for: of a builder, of the kernels around a line, or of all."""
 
     uri: str
     line: int | None = None
+    builder: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> WorksheetParams:
@@ -118,7 +124,7 @@ class WorksheetParams:
         line = _at(position, "line")
         if position is not None and not isinstance(line, int):
             raise MalformedMessageError("position must hold the number line")
-        return cls(uri, line)
+        return cls(uri, line, _text(params, "builder"))
 
 
 def _text(params: object, key: str) -> str | None:

@@ -139,7 +139,7 @@ def _reply(
     from tirx_lens.report.problem import as_markdown
     from tirx_lens.workspace import import_root
 
-    given = server.projects.options(document.uri).given
+    given = server.given_for(document.uri, document.source)
     found = modules_of(server, document.uri)
     path = found[1] if found is not None else Path(document.uri).name
     problem = gather(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,13 +57,19 @@ class Projects:
         """Return what holds for a document. May read files: not for the message loop."""
         known = self._known
         if uri not in known:
-            known[uri] = self._find(uri)
+            found = self._find(uri)
+            _, installed = self._server.environments.of(uri)
+            known[uri] = replace(found, given=replace(found.given, installed=installed))
         return known[uri]
 
     def forget(self) -> None:
-        """Have the files read again before the next analysis, and the settings."""
+        """Have all files read again before the next analysis, and the settings.
+
+        Those of interpreters are among them: another TVM may be installed by now.
+        """
         self._read = None
         self._known = {}
+        self._server.environments.forget()
 
     def targets(self, uri: str | None) -> tuple[Target, ...]:
         """Return the targets that the project of a document names.

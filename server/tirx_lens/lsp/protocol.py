@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 
 _OURS = (
     messages.CUDA,
+    messages.ARGUMENTS,
     messages.TIMELINE,
     messages.WORKSHEET,
     problem_messages.SUSPECTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import time
 from typing import TYPE_CHECKING
@@ -40,6 +41,9 @@ class Runs:
                 result = await kept.compiler.build(request, report)
             if result.kernels:
                 kept.tvm_version = result.kernels[0].tvm_version
+            if (told := kept.compiler.told) is not None:
+                learning = self._server.environments.learn(target, kept.compiler, told)
+                self._server.keep(asyncio.create_task(learning))
             # A kernel that is wrong is no failure of the server's: only one that no kernel
             # could be built after is.
             ours = [d for d in result.diagnostics if d.stage in (Stage.ENVIRONMENT, Stage.WORKER)]

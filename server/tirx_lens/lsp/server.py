@@ -18,6 +18,7 @@ from tirx_lens.lsp import (
     completing,
     edits,
     explaining,
+    lenses,
     messages,
     problem_messages,
     protocol,
@@ -26,11 +27,14 @@ from tirx_lens.lsp import (
 from tirx_lens.lsp.analyser import LazyAnalyser
 from tirx_lens.lsp.background import Background
 from tirx_lens.lsp.built import Report, Reports
+from tirx_lens.lsp.choices import in_force
 from tirx_lens.lsp.compilers import compiler_for
 from tirx_lens.lsp.cuda import CudaService
 from tirx_lens.lsp.diagnostics import publication
 from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
+from tirx_lens.lsp.environments import Environments
+from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.problem import problem_reply
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.analysis import Analysis, Selection
     from tirx_lens.lsp.compilers import CompilerFactory
+    from tirx_lens.lsp.file_version import FileVersion
     from tirx_lens.model.finding import Finding
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
@@ -79,6 +84,8 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
+        self.environments = Environments(self)
+        self.versions = FileVersions(self)
         self.projects = Projects(self)
         self.schedule = Schedule(self._analyser_of, self.background, self._publish)
         self.targets = WorkspaceTargets(self)
@@ -86,6 +93,7 @@ class LensServer(LanguageServer):
         self.reports = Reports()
         self.whole_messages = WholeMessages(self)
         self.explanations = explaining.Explanations(self)
+        self.lenses = lenses.Lenses(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
@@ -113,6 +121,7 @@ class LensServer(LanguageServer):
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
             self.targets.restore(options.get("targets"))
+            self.lenses.restore(options.get("commands"))
             self.configure(options.get("settings"))
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
@@ -130,6 +139,8 @@ class LensServer(LanguageServer):
         self.look_at_all()
         if self.settings.hints != before.hints:
             self.explanations.refresh_hints()
+        if self.settings.code_lens != before.code_lens:
+            self.lenses.refresh()
 
     def look_at(self, document: Document) -> None:
         """Have a version of a document analysed and its findings published."""
@@ -153,7 +164,9 @@ class LensServer(LanguageServer):
         document = self.documents.close(uri)
         self.schedule.forget(document.uri if document else uri)
         self.explanations.close(document.uri if document else uri)
+        self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
+        self.lenses.forget(document.uri if document else uri)
         if document is not None and document.uri in self._shown:
             self._shown.pop(document.uri)
             self.text_document_publish_diagnostics(
@@ -201,6 +214,10 @@ class LensServer(LanguageServer):
         if analysed is not None:
             self._publish(analysed)  # else the analysis under way will
 
+    def notify_file_version(self, uri: str, version: FileVersion) -> None:
+        """Tell the client which TVM a document is held against."""
+        self.protocol.notify(messages.FILE_VERSION, version.to_json(uri))
+
     def notify_status(self, status: messages.Status) -> None:
         """Tell the client what the server is doing."""
         self.protocol.notify(messages.STATUS, status.to_json())
@@ -241,6 +258,26 @@ class LensServer(LanguageServer):
             if document is not None:
                 self.look_at(document)
 
+    def given_for(self, uri: str, source: SourceText) -> Given:
+        """Return what is given for a text, with what its user chose for its builders.
+
+        May read files: not for the message loop.
+        """
+        given = self.projects.options(uri).given
+        return in_force(given, source, self.cuda.choices.of(uri))
+
+    def arguments_changed(self, uri: str) -> None:
+        """Show a document as it is with the arguments that the user has chosen."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.look_at(document)
+        self.lenses.refresh()
+
+    def findings_shown(self, analysed: Analysed) -> tuple[Finding, ...]:
+        """Return what is shown of a version: what the rules found, then what builds said."""
+        document, findings = analysed.document, analysed.findings
+        return (*findings, *self._built(document, findings))
+
     def _analyser_of(self, uri: str) -> Callable[[SourceText, RunWhile | None], Analysis]:
         """Make the analyser of a document; it is called on the background threads."""
         if is_configuration(uri):
@@ -253,7 +290,9 @@ class LensServer(LanguageServer):
                 from tirx_lens.analysis import Analysis
 
                 return Analysis(source)
-            return analyse(source, options.selection, options.given, run_while)
+            self.versions.look(uri, source, options.given)
+            given = self.given_for(uri, source)
+            return analyse(source, options.selection, given, run_while)
 
         return analyse_as_configured
 
@@ -283,8 +322,10 @@ class LensServer(LanguageServer):
 
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
+        self.versions.tell(analysed.document.uri)
         document, findings = analysed.document, analysed.findings
         built = self._built(document, findings)
+        self.lenses.findings_are(analysed, (*findings, *built))
         shown = self._shown.get(document.uri)
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
@@ -353,7 +394,9 @@ def create_server(
         if is_configuration(params.text_document.uri):
             server.look_at_all()
             return
+        before = server.environments.found
         server.projects.forget()  # for clients that do not watch files
+        server.keep(asyncio.create_task(server.environments.compare(before)))
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
         document = server.documents.get(params.text_document.uri)
@@ -429,6 +472,10 @@ def create_server(
     async def problem(params: Any) -> dict[str, Any]:
         return await problem_reply(server, params)
 
+    @server.feature(messages.ARGUMENTS)
+    async def arguments(params: Any) -> dict[str, Any]:
+        return await server.lenses.arguments(params)
+
     @server.feature(messages.TIMELINE)
     async def timeline(params: Any) -> dict[str, Any]:
         return await timeline_reply(server, params)
@@ -439,6 +486,7 @@ def create_server(
 
     explaining.register(server)
     completing.register(server)
+    lenses.register(server)
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

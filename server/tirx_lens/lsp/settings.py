@@ -35,6 +35,7 @@ class Settings:
     build_on_save: bool = False
     participant_hints: bool = False
     arrival_hints: bool = False
+    code_lens: bool = True
     targets: tuple[Target, ...] = ()
 
     @property
@@ -172,6 +173,7 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "buildOnSave": ("build_on_save", _switch),
     "inlayHintsParticipants": ("participant_hints", _switch),
     "inlayHintsArrivals": ("arrival_hints", _switch),
+    "codeLens": ("code_lens", _switch),
     "select": ("select", _selected),
     "ignore": ("ignore", _codes),
     "enable": ("enable", _switch),

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
+_COLLECT = (20_000, 10, 10)
+"""When to look for garbage in cycles: an analysis makes thousands of objects that are in none."""
 
 
 def serve(server: LensServer) -> int:
@@ -36,12 +39,13 @@ def serve(server: LensServer) -> int:
     sys.setswitchinterval(0.001)
     gc.collect()
     gc.freeze()  # what was loaded stays: no collection need look at it again
+    gc.set_threshold(*_COLLECT)
     gc.enable()
     try:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):
             asyncio.run(_session(server, sys.stdin.fileno(), channel))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         os._exit(130)  # the thread that reads standard input is blocked in it
     server.thread_pool.shutdown()
     with contextlib.suppress(BrokenPipeError):
@@ -90,6 +94,7 @@ class PipeReader:
 
 async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
     server.protocol.set_writer(StdoutWriter(channel))
+    _end_on_interrupt()
     try:
         await run_async(
             stop_event=threading.Event(),
@@ -102,3 +107,15 @@ async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
         # A read that an interrupt cancels may still bring its bytes: nobody wants them any more.
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         await server.end()
+
+
+def _end_on_interrupt() -> None:
+    """Let an interrupt from the keyboard cancel the session between two steps of the loop.
+
+    asyncio's own handler cancels it in the middle of one, where a read may be about to give its
+    bytes to the future that is then cancelled. Windows has no handlers of a loop: it keeps that.
+    """
+    session = asyncio.current_task()
+    assert session is not None
+    with contextlib.suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, session.cancel)

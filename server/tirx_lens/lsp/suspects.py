@@ -66,7 +66,7 @@ def _reply(
     from tirx_lens.report.symptom_guide import as_markdown
     from tirx_lens.suspects.guide import guide
 
-    given = server.projects.options(document.uri).given
+    given = server.given_for(document.uri, document.source)
     builder = builder_at(document, asked.line)
     if built is not None:
         builder = built.builder.name

@@ -84,9 +84,12 @@ class WorkspaceTargets:
         target = self._usable(asked.name, targets)
         if isinstance(target, (ConfirmTarget, Failed)):
             return target
-        self.chosen = asked.name
+        is_new, self.chosen = asked.name != self.chosen, asked.name
+        self._server.lenses.refresh()
         _log.info("kernels are built at the target %s: %s", asked.name, summary(target))
         self._server.cuda.report_ready()
+        if is_new:  # it may have another TVM
+            self._server.look_at_all()
         return self._list(targets)
 
     def current(self, uri: str) -> Target | ConfirmTarget | Failed:
@@ -106,15 +109,19 @@ class WorkspaceTargets:
 
         return joined(self._server.settings.targets, self._server.projects.targets(uri))
 
-    def local(self) -> Target:
-        """Return the target that is the interpreter chosen on this machine."""
+    def local(self, *, trusted: bool | None = None) -> Target:
+        """Return the target that is the interpreter chosen on this machine.
+
+        `trusted` says whether a workspace has a say in it, where not its trust does: to look.
+        """
         from tirx_lens.compile.prepare import DEFAULT_ARCH
         from tirx_lens.compile.targets import Target
 
         settings = self._server.settings
+        trusted = self._server.cuda.is_trusted if trusted is None else trusted
         return Target(
             LOCAL_TARGET,
-            python=settings.command(trusted=self._server.cuda.is_trusted),
+            python=settings.command(trusted=trusted),
             arch=settings.arch or DEFAULT_ARCH,
             time_limit=settings.time_limit,
         )

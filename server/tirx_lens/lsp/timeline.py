@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 class TimelineParams:
     """What `tirxLens/timeline` asks for: a document, and which of its kernels.
 
-    That is the one named `kernel`, else the one at the position, counted from 0 in the client's
-    units, else the first.
+    That is the one named `kernel`, else the first of the builder of that name, else the one at the
+    position, counted from 0 in the client's units, else the first.
     """
 
     uri: str
     line: int | None = None
     column: int | None = None
     kernel: str | None = None
+    builder: str | None = None
 
     @classmethod
     def from_json(cls, params: object) -> TimelineParams:
@@ -47,10 +48,11 @@ class TimelineParams:
         line, column = _at(position, "line"), _at(position, "character")
         if position is not None and not (_is_count(line) and _is_count(column)):
             raise MalformedMessageError("position must hold the numbers line and character")
-        kernel = _at(params, "kernel")
-        if kernel is not None and not isinstance(kernel, str):
-            raise MalformedMessageError("kernel must be a string")
-        return cls(uri, line, column, kernel)
+        kernel, builder = _at(params, "kernel"), _at(params, "builder")
+        for key, name in (("kernel", kernel), ("builder", builder)):
+            if name is not None and not isinstance(name, str):
+                raise MalformedMessageError(f"{key} must be a string")
+        return cls(uri, line, column, kernel, builder)
 
 
 async def timeline_reply(server: LensServer, params: object) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def _reply(server: LensServer, document: Document, asked: TimelineParams) -> dic
     from tirx_lens.protocol.timelines import runnables
     from tirx_lens.report.timeline_json import kernel_json
 
-    given = server.projects.options(document.uri).given
+    given = server.given_for(document.uri, document.source)
     found = runnables(document.source, given, library_of(server, document.uri))
     if not found.kernels:
         if found.has_errors:
@@ -98,6 +100,10 @@ def _chosen(
     names = [one.name for one in kernels]
     if asked.kernel in names:
         return names.index(asked.kernel)
+    of_builder = (n for n, one in enumerate(kernels) if one.kernel.builder == asked.builder)
+    named = next(of_builder, None) if asked.builder is not None else None
+    if named is not None:
+        return named
     if asked.line is None or asked.column is None:
         return 0
     offset = byte_offset(document.source, types.Position(asked.line, asked.column), encoding)

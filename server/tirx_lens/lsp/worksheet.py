@@ -30,17 +30,17 @@ async def reply_to(server: LensServer, params: object) -> dict[str, Any]:
     document = server.documents.get(asked.uri)
     if document is None:
         return Failed(f"{asked.uri} is not open, so there is no text to read.").to_json()
-    reply = await server.background.run(lambda: _reply(server, document, asked.line))
+    reply = await server.background.run(lambda: _reply(server, document, asked))
     return reply.to_json()
 
 
-def _reply(server: LensServer, document: Document, line: int | None) -> WorksheetReply:
+def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> WorksheetReply:
     from tirx_lens.protocol.worksheet.read import worksheet
     from tirx_lens.report.worksheet import as_markdown
     from tirx_lens.report.worksheet_places import Sheets
 
-    given = server.projects.options(document.uri).given
-    builder = builder_at(document, line)
+    given = server.given_for(document.uri, document.source)
+    builder = asked.builder or builder_at(document, asked.line)
     library = library_of(server, document.uri)
     filled = worksheet(document.source, given, library, builder)
     if not filled.kernels and builder is not None:  # a builder that only calls another one

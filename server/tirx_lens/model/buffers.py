@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -19,13 +17,15 @@ from tirx_lens.model.expr import (
     Slice,
     constant_int,
 )
+from tirx_lens.model.kind import Kind
 from tirx_lens.model.objects import KernelObject, ObjectKind
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Memory(Enum):
+class Memory(Kind):
     """Where a buffer lies."""
 
     GLOBAL = "GMEM"
@@ -79,7 +79,7 @@ def element_bytes(buffer: KernelObject) -> int | None:
     return _BYTES.get(str(dtype.value)) if isinstance(dtype, Const) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Region:
     """A part of a buffer: one index or slice a dimension, none where all of it is meant."""
 
@@ -152,6 +152,11 @@ def _extent(index: Expr, size: Expr) -> int | None:
     known_start, known_stop = constant_int(start), constant_int(stop)
     if known_start is not None and known_stop is not None:
         return known_stop - known_start
+    match stop:
+        case Apply(operator=Operator.ADD, operands=(first, Const(value=int(length)))) if (
+            first == start and not isinstance(length, bool)
+        ):
+            return length
     base, offset = _split(start)
     other, further = _split(stop)
     return further - offset if base == other else None

@@ -7,10 +7,11 @@ Equality ignores where an expression was written, so equal expressions mean equa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.kind import Kind
+from tirx_lens.model.record import record
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 NOWHERE = Span(0, 0)
 
 
-class Operator(Enum):
+class Operator(Kind):
     """The operators a guard or an index may use, by their Python spelling."""
 
     ADD = "+"
@@ -47,7 +48,7 @@ class Operator(Enum):
     NOT = "not"
 
 
-class IdKind(Enum):
+class IdKind(Kind):
     """The scope ids of TIRx, by the function of `T` that declares each."""
 
     CLUSTER = "cluster_id"
@@ -62,7 +63,7 @@ class IdKind(Enum):
     LANE = "lane_id"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Expr:
     """Any expression; `span` is where it was written, or `NOWHERE`.
 
@@ -73,25 +74,28 @@ class Expr:
     weight: int = field(default=1, init=False, compare=False, repr=False)
 
     def _weigh(self, *parts: Expr | None) -> None:
-        weight = 1 + sum(part.weight for part in parts if part is not None)
+        weight = 1
+        for part in parts:
+            if part is not None:
+                weight += part.weight
         object.__setattr__(self, "weight", weight)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Const(Expr):
     """A value known from the text."""
 
     value: int | float | str | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Symbol(Expr):
     """A host value that is not known; the same symbol is the same value everywhere."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Id(Expr):
     """One component of a scope id. `extents` are as declared, empty when left to TVM."""
 
@@ -100,14 +104,14 @@ class Id(Expr):
     component: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Elect(Expr):
     """`elect_sync()`: true in one lane of each warp. `site` tells two elections apart."""
 
     site: int
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Apply(Expr):
     """An operator with its operands."""
 
@@ -118,7 +122,7 @@ class Apply(Expr):
         self._weigh(*self.operands)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Select(Expr):
     """`then if condition else otherwise`."""
 
@@ -130,7 +134,7 @@ class Select(Expr):
         self._weigh(self.condition, self.then, self.otherwise)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Path(Expr):
     """A name of TVM's, spelled canonically: `T.cuda.cta_sync`, `Tx.wg.copy`, `lang.MBarrier`.
 
@@ -142,14 +146,14 @@ class Path(Expr):
     written: str = field(default="", compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Ref(Expr):
     """A typed object of the kernel: a barrier, a pool, a buffer."""
 
     target: KernelObject
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Sequence(Expr):
     """A tuple or list with known items."""
 
@@ -159,7 +163,7 @@ class Sequence(Expr):
         self._weigh(*self.items)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Member(Expr):
     """`base.name`, where the member is not itself known."""
 
@@ -170,7 +174,7 @@ class Member(Expr):
         self._weigh(self.base)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Item(Expr):
     """`base[index]`, where the item is not itself known: a load from a buffer, say."""
 
@@ -181,7 +185,7 @@ class Item(Expr):
         self._weigh(self.base, self.index)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Slice(Expr):
     """`start:stop:step` in an index; a part left out is None."""
 
@@ -193,7 +197,7 @@ class Slice(Expr):
         self._weigh(self.start, self.stop, self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Call(Expr):
     """A call whose value is not known."""
 
@@ -205,7 +209,7 @@ class Call(Expr):
         self._weigh(self.callee, *self.arguments, *(value for _, value in self.keywords))
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Variable(Expr):
     """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage.
 
@@ -219,7 +223,7 @@ class Variable(Expr):
     let_at: int | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Unknown(Expr):
     """What the front end could not read, with the reason in a few words."""
 
@@ -250,17 +254,19 @@ def constant_int(expr: Expr | None) -> int | None:
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
     """Return the expressions directly inside an expression."""
+    if expr.weight == 1:  # as most are
+        return ()
     match expr:
         case Apply(operands=parts) | Sequence(items=parts):
             return parts
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
         case Item(base=base, index=index):
             return (base, index)
-        case Slice(start=start, stop=stop, step=step):
-            return tuple(part for part in (start, stop, step) if part is not None)
         case Member(base=base):
             return (base,)
+        case Slice(start=start, stop=stop, step=step):
+            return tuple(part for part in (start, stop, step) if part is not None)
         case Call(callee=callee, arguments=arguments, keywords=keywords):
-            return (callee, *arguments, *(value for _, value in keywords))
+            return (callee, *arguments, *[value for _, value in keywords])
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return (condition, then, otherwise)
     return ()

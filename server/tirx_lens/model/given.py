@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tirx_lens.model.installed import Installed
+
 Argument: TypeAlias = "int | float | str | bool | None"
 """A value that a builder can be given."""
 
@@ -22,11 +24,13 @@ class TvmVersion(Enum):
 
     def is_before(self, other: TvmVersion) -> bool:
         """Tell whether this version is older than another."""
-        return self._numbers < other._numbers
+        return self.numbers < other.numbers
 
     @property
-    def _numbers(self) -> tuple[int, ...]:
-        return tuple(int(number) for number in self.value.split("."))
+    def numbers(self) -> tuple[int, int]:
+        """Its two numbers: (0, 27)."""
+        major, minor = self.value.split(".")
+        return int(major), int(minor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,15 @@ class Given:
     `arguments` count for parameters that no comment above their builder names, and before calls in
     the text. `insisted` count before all of these: the user names them for this once. `more` has
     further sets of arguments that a user may choose for a build; the rules read none of them.
-    `tvm_version` is None where the text's own spelling is to tell.
+    `tvm_version` is the TVM that the user says the text is for. Where that is None, `installed`
+    tells: what there is where the text would be built. With neither, its own spelling does.
     """
 
     arguments: tuple[BuilderArguments, ...] = ()
     tvm_version: TvmVersion | None = None
     more: tuple[BuilderArguments, ...] = ()
     insisted: tuple[BuilderArguments, ...] = ()
+    installed: tuple[Installed, ...] = ()
 
     def arguments_of(self, builder: str) -> Mapping[str, Argument]:
         """Return the values given for the parameters of a builder."""

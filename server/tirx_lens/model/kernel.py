@@ -6,9 +6,11 @@ their call sites, with the call sites in `stack`, outermost first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.kind import Kind
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr, Id
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
 
 
-class Op(Enum):
+class Op(Kind):
     """What an operation does, whatever version of TVM spelled it."""
 
     CTA_SYNC = "CTA-wide barrier"
@@ -61,7 +63,7 @@ FENCES = frozenset({Op.FENCE, Op.FENCE_MBARRIER_INIT, Op.FENCE_PROXY_ASYNC})
 """Fences that order memory, whichever proxy or scope they name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Operation:
     """One operation that the kernel executes, or that builds it (allocations, constructions).
 
@@ -90,7 +92,7 @@ class Operation:
         return self.arguments[position] if position < len(self.arguments) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Block:
     """Statements in order.
 
@@ -102,7 +104,7 @@ class Block:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # each is one place: comparing bodies is dear
+@record(eq=False)  # each is one place: comparing bodies is dear
 class Branch:
     """`if condition: then else: orelse`; an `elif` is a branch alone in `orelse`."""
 
@@ -113,14 +115,14 @@ class Branch:
     span: Span
 
 
-class LoopKind(Enum):
+class LoopKind(Kind):
     """How a loop is written."""
 
     FOR = "for"
     WHILE = "while"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Loop:
     """A loop. `control` is the iterable of a `for` or the condition of a `while`.
 
@@ -135,7 +137,7 @@ class Loop:
     variables: tuple[Span, ...] = ()
 
 
-class ExitKind(Enum):
+class ExitKind(Kind):
     """How control leaves the block."""
 
     RETURN = "return"
@@ -143,7 +145,7 @@ class ExitKind(Enum):
     CONTINUE = "continue"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Exit:
     """`return`, `break` or `continue`, of every thread that gets here."""
 
@@ -151,7 +153,7 @@ class Exit:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Inlined:
     """The body of a function of the workspace at a call of it.
 
@@ -166,7 +168,7 @@ class Inlined:
     call: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Bind:
     """A statement that gives names a meaning from here on, or a new one.
 
@@ -178,7 +180,7 @@ class Bind:
     is_let: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Other:
     """A statement that executes nothing the model speaks of: a store, a docstring."""
 
@@ -188,7 +190,7 @@ class Other:
 Statement: TypeAlias = "Operation | Branch | Loop | Exit | Inlined | Bind | Other | Block"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Problem:
     """Something the front end could not understand: it makes rules silent, never wrong.
 
@@ -201,7 +203,7 @@ class Problem:
     cuts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Mention:
     """A place where an object is named: `full`, the `empty` of `pipe.empty`, or `bars[1]`.
 
@@ -212,7 +214,7 @@ class Mention:
     target: KernelObject
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class WrittenCall:
     """A call of something of TVM's, as a text spells it, whatever its version knows of it.
 
@@ -235,7 +237,7 @@ class WrittenCall:
         return self.name.endswith("]")
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Kernel:
     """One TVMScript kernel.
 
@@ -268,7 +270,7 @@ class Kernel:
         return not any(problem.cuts for problem in self.problems)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class KernelFile:
     """What one source text holds. Where it `has_errors`, there may be more kernels in it."""
 

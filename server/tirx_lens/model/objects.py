@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from tirx_lens.model.kind import Kind
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.span import Span
 
 
-class ObjectKind(Enum):
+class ObjectKind(Kind):
     """What an object is; the value is what a message calls it."""
 
     MBARRIER = "mbarrier"
@@ -31,7 +33,7 @@ BARRIERS = frozenset({ObjectKind.MBARRIER, ObjectKind.TMA_BARRIER, ObjectKind.TC
 """The kinds that wrap mbarrier words and have `init`, `wait` and `arrive`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class KernelObject:
     """One object. Two are equal when they come from the same construction (`serial`).
 

@@ -15,33 +15,26 @@ if TYPE_CHECKING:
 
 def operations(block: Block) -> Iterator[Operation]:
     """Yield every operation in program order, whatever guards it."""
-    for statement in block.statements:
-        if isinstance(statement, Operation):
-            yield statement
-        else:
-            for inner in blocks_of(statement):
-                yield from operations(inner)
+    return (one for one in statements(block) if isinstance(one, Operation))
 
 
 def statements(block: Block) -> Iterator[Statement]:
     """Yield every statement of a block and below it, in program order."""
-    for statement in block.statements:
+    pending = list(reversed(block.statements))
+    while pending:
+        statement = pending.pop()
         yield statement
-        for inner in blocks_of(statement):
-            yield from statements(inner)
+        for inner in reversed(blocks_of(statement)):
+            pending.extend(reversed(inner.statements))
 
 
 def blocks_of(statement: Statement) -> tuple[Block, ...]:
     """Return the blocks directly inside a statement."""
-    match statement:
-        case Branch(then=then, orelse=orelse):
-            return (then, orelse)
-        case Loop(body=body) | Inlined(body=body):
-            return (body,)
-        case Block():
-            return (statement,)
-        case _:
-            return ()
+    if isinstance(statement, Branch):
+        return (statement.then, statement.orelse)
+    if isinstance(statement, (Loop, Inlined)):
+        return (statement.body,)
+    return (statement,) if isinstance(statement, Block) else ()
 
 
 def statement_span(statement: Statement) -> Span | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tirx_lens.model.record import record
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(order=True)
 class Span:
     """A half-open range `[start, end)` of UTF-8 byte offsets into one source text.
 

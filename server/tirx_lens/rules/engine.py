@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tirx_lens.model.finding import Finding
-    from tirx_lens.model.given import TvmVersion
+    from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
@@ -59,22 +59,30 @@ def run_rules(
     source: SourceText,
     kernels: Iterable[tuple[Kernel, ReachMap | None]],
     rules: Sequence[type[Rule]],
-    tvm_version: TvmVersion | None = None,
+    given: Given | None = None,
     *,
     run_while: RunWhile | None = always,
     read_anew: ReadAnew | None = None,
 ) -> Ran:
     """Run `rules` on `kernels`.
 
-    `source` is the text joined with those that it imports; `tvm_version` is what the user says they
-    are written for. Kernels are also run unless `run_while` is None; where it says no meanwhile,
+    `source` is the text joined with those that it imports; of what is `given` for it, the TVM
+    counts. Kernels are also run unless `run_while` is None; where it says no meanwhile,
     raise `NoLongerWantedError`. `read_anew` reads them with other arguments.
     """
     findings: list[Finding] = []
     failures: list[RuleFailure] = []
     asked: list[Asked] = []
     for kernel, reach in kernels:
-        view = KernelView(source, kernel, reach, tvm_version, run_while or always, read_anew)
+        view = KernelView(
+            source,
+            kernel,
+            reach,
+            given.tvm_version if given is not None else None,
+            run_while or always,
+            read_anew,
+            given.installed if given is not None else (),
+        )
         found: list[Finding] = []
         for rule in rules:
             _ask(rule, rule.check, view, found, failures)

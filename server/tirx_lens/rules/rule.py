@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.given import TvmVersion
     from tirx_lens.model.imported import ModuleText
+    from tirx_lens.model.installed import Installed
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
@@ -58,8 +59,9 @@ class KernelView:
 
     `reach` is None when the text does not say how many threads the kernel has: rules about
     participants then have nothing to say. `tvm_version` is the TVM that the user says the text is
-    written for; `changes.spelling` tells it from the text where that is None. A run of the kernel
-    is given up when `run_while` says no. `read_anew` reads the kernel with other arguments.
+    written for, and `installed` what there is to build it; `facts.releases` makes of them what the
+    kernel is held against. A run of the kernel is given up when `run_while` says no. `read_anew`
+    reads the kernel with other arguments.
     """
 
     source: SourceText
@@ -68,6 +70,7 @@ class KernelView:
     tvm_version: TvmVersion | None = None
     run_while: RunWhile = field(default=always, compare=False, repr=False)
     read_anew: ReadAnew | None = field(default=None, compare=False, repr=False)
+    installed: tuple[Installed, ...] = ()
     asked: dict[tuple[Question, Any], object] = field(
         default_factory=dict, compare=False, repr=False
     )

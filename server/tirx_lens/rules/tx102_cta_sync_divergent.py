@@ -435,6 +435,12 @@ def _free_ids(reach: ReachMap, found: Sequence[Reached]) -> dict[int, int]:
     return dict(zip(needed, preferred, strict=False))
 
 
+def _has_known_bodies(view: KernelView) -> bool:
+    """Tell whether the text has the body of every function that the kernel calls."""
+    assert view.reach is not None
+    return all(reached.operation.op is not Op.OPAQUE for reached in view.reach.reached)
+
+
 def _narrowed(
     view: KernelView, reach: ReachMap, reached: Reached, ids: dict[int, int]
 ) -> Fix | None:
@@ -449,7 +455,7 @@ def _narrowed(
     start = operation.span.start + len(callee.rstrip().encode()) - len("cta_sync")
     call = f"warpgroup_sync({ids[warpgroup]})"
     # A call whose body is not known may use any id.
-    known = all(other.operation.op is not Op.OPAQUE for other in reach.reached)
+    known = view.once(_has_known_bodies)
     return Fix(
         f"Synchronise warpgroup {warpgroup} only: `{call}`",
         Applicability.SAFE if known else Applicability.UNSAFE,

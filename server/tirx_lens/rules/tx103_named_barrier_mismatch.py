@@ -318,10 +318,10 @@ def build(BARRIER, THREADS):
             return
         uses = list(named_barrier_uses(reach))
         found = list(meetings(reach, uses))
-        hang = [use for meeting in found for use in (*meeting.starved, *meeting.uneven)]
+        hang = {id(use) for meeting in found for use in (*meeting.starved, *meeting.uneven)}
         for use in uses:
             yield from self._check_use(view, reach, use, uses)
-            if use not in hang:
+            if id(use) not in hang:
                 yield from self._check_lanes(reach, use)
         for meeting in found:
             yield from self._check_meeting(view, reach, meeting, uses)
@@ -352,13 +352,11 @@ def build(BARRIER, THREADS):
                 use.operation.span,
                 related=related,
             )
-        zero, zeros = use.come(CTA_BARRIER), [u for u in uses if u.come(CTA_BARRIER)]
+        zero = use.come(CTA_BARRIER)
         everyone_comes = use.is_certain and zero.bit_count() == shape.total
-        mixed = any(
-            demand_of(r.operation, shape) is Demand.WHOLE_CTA or r.operation.op is Op.OPAQUE
-            for r in reach.reached
-        )
-        if zero and mixed and not (everyone_comes and use.count == shape.threads):
+        alone = not zero or (everyone_comes and use.count == shape.threads)
+        if not alone and _has_barriers_of_the_cta(reach):
+            zeros = [u for u in uses if u.come(CTA_BARRIER)]
             yield self.finding(
                 Severity.WARNING,
                 f"named barrier {CTA_BARRIER} is `cta_sync`'s own: a thread that comes to "
@@ -438,6 +436,15 @@ def build(BARRIER, THREADS):
                     *guards_and_calls(use.reached),
                 ],
             )
+
+
+def _has_barriers_of_the_cta(reach: ReachMap) -> bool:
+    """Tell whether something else uses the CTA's own barrier, or may."""
+    return any(
+        demand_of(reached.operation, reach.shape) is Demand.WHOLE_CTA
+        or reached.operation.op is Op.OPAQUE
+        for reached in reach.reached
+    )
 
 
 def _others(use: NamedBarrierUse, meeting: Meeting) -> list[Related]:

@@ -393,7 +393,7 @@ class ArrivalCountMismatch(Rule):
         found = handoffs(view) if reach is not None else None
         if reach is None or found is None or found.is_open:
             return
-        by_operation = {id(reached.operation): reached for reached in reach.reached}
+        by_operation = reach.by_operation
         for handoff in found.barriers:
             count = arrivals_of(reach, handoff.barrier)
             if count is None or not all_known(handoff):

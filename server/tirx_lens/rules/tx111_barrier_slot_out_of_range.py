@@ -428,7 +428,7 @@ def _beyond_in_some_thread(reach: ReachMap, place: Placed, slot: Expr, depth: in
     if any(True for _ in variables_in(slot)):
         return None
     outcome = reach.condition(Apply(Operator.GREATER_EQUAL, (slot, Const(depth))))
-    for reached in reach.reached:
+    for reached in reach.reached if outcome.yes else ():
         who = reached.participants
         beyond = who.possible & outcome.yes
         if reached.operation is place.operation and beyond and who.pick is not Pick.SOME:

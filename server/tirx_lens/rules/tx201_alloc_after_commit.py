@@ -249,9 +249,8 @@ def build(EXTRA=True):
         concerned = _by_pool(program)
         for pool in _pools(program):
             commit, late = _after_commit(pool, concerned.get(pool, []))
-            undecided = view.outline.is_under_undecided_host_branch
-            if commit is not None and not undecided(commit.statement):
-                fix = _move_commit(view, commit, late[-1]) if late else None
+            if commit is not None and late and not _is_undecided(view, commit):
+                fix = _move_commit(view, commit, late[-1])
                 for allocation in late:
                     yield self._finding(view, pool, commit, allocation, fix)
 
@@ -273,6 +272,10 @@ def build(EXTRA=True):
         related = [Related(commit.span, f"`{pool.name}` is committed here")]
         related += [Related(call, "called from here") for call in reversed(allocation.stack)]
         return self.finding(Severity.ERROR, message, allocation.span, fix=fix, related=related)
+
+
+def _is_undecided(view: KernelView, commit: Operation) -> bool:
+    return view.outline.is_under_undecided_host_branch(commit.statement)
 
 
 def _pools(program: list[Operation]) -> Iterator[KernelObject]:

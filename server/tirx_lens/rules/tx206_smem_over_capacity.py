@@ -187,7 +187,7 @@ kernel = build(8)
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Add up each pool."""
-        for layout in pool_layouts(view.kernel.body):
+        for layout in pool_layouts(view):
             over = [one for one in layout.allocations if one.end > LARGEST]
             told = _told(layout)
             if over:

@@ -16,7 +16,7 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tirx_lens.threads.reach import Reached, ReachMap
 
@@ -223,7 +223,7 @@ def kernel(X: T.Buffer((128, 64), "float16"), mode: T.int32):
         """Compare the bytes of each barrier with those of whatever was allocated after it."""
         if view.reach is None:
             return
-        for layout in pool_layouts(view.kernel.body):
+        for layout in pool_layouts(view):
             found: dict[KernelObject, list[_Overlap]] = {}
             for barrier, over in _shared_bytes(layout.allocations):
                 used = _used_on(barrier.made, over.made, view.reach)
@@ -255,12 +255,17 @@ def kernel(X: T.Buffer((128, 64), "float16"), mode: T.int32):
 
 def _shared_bytes(allocations: Sequence[Allocation]) -> list[tuple[Allocation, Allocation]]:
     """Return barriers, each with something allocated later that shares bytes with it."""
-    return [
-        (first, later)
-        for index, first in enumerate(allocations)
-        for later in allocations[index + 1 :]
-        if first.made.kind in BARRIERS and later.made.kind in _SHARED and first.overlaps(later)
-    ]
+    found: list[tuple[Allocation, Allocation]] = []
+    barriers: list[Allocation] = []
+    top = 0  # where the barriers so far end: most pools only grow
+    for later in allocations:
+        if later.start < top and later.made.kind in _SHARED:
+            found += [(first, later) for first in barriers if first.overlaps(later)]
+        if later.made.kind in BARRIERS:
+            barriers.append(later)
+            top = max(top, later.end)
+    barrier_order = {id(barrier): index for index, barrier in enumerate(barriers)}
+    return sorted(found, key=lambda pair: barrier_order[id(pair[0])])
 
 
 def _above(barrier: Allocation, over: Allocation) -> int:
@@ -271,7 +276,7 @@ def _above(barrier: Allocation, over: Allocation) -> int:
 
 def _used_on(barrier: KernelObject, over: KernelObject, reach: ReachMap) -> Operation | None:
     """Return a use of a barrier that surely comes after one of what lies on top of it."""
-    order = {id(reached): index for index, reached in enumerate(reach.reached)}
+    order = reach.order
     of_barrier = [reached for reached in reach.reached if reached.operation.receiver == barrier]
     inits = [reached for reached in of_barrier if reached.operation.op is Op.BARRIER_INIT]
     uses = [r for r in of_barrier if r.operation.op in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)]
@@ -293,7 +298,7 @@ def _names(operation: Operation, made: KernelObject) -> bool:
     )
 
 
-def _after(place: Reached, other: Reached, order: dict[int, int]) -> bool:
+def _after(place: Reached, other: Reached, order: Mapping[int, int]) -> bool:
     """Tell whether a place comes after another, in the program or in the next turn of a loop."""
     looped = any(loop is around for loop in place.loops for around in other.loops)
     return looped or order[id(place)] > order[id(other)]

@@ -13,7 +13,7 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import keyword_span
 from tirx_lens.rules.changes.names import names_in
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.releases import Against, held
+from tirx_lens.rules.facts.releases import Against, held, misfit_message
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
@@ -35,9 +35,14 @@ class UnknownApi(Rule):
     of barriers, pools, states and schedulers, keywords, and how many arguments there are. It says
     which name or modifier may stand there.
 
-    The release is the one that the user names (`tvm-version`, or the target's own); where nobody
-    does, the newest one that takes every call. If no release does, a name is reported only when it
-    looks like a slip of the pen for one that exists, because TVM may be newer than this rule.
+    The release is the one that the user names (`tvm-version`), else the one of the interpreter or
+    target that builds the file in the editor, else the newest one that takes every call. If no
+    release does, a name is reported only when it looks like a slip of the pen for one that exists,
+    because TVM may be newer than this rule. A TVM that is newer, or a development build, is asked
+    what it has with the first build; until then nothing is held against it.
+
+    A kernel that is written for a newer release than the TVM that would build it is told of so
+    once, as a warning at the first call that is refused.
 
     ## Why it is bad
     TVM refuses the kernel when it is parsed, at the first such call only: with several, each costs
@@ -69,7 +74,7 @@ class UnknownApi(Rule):
 
     code: ClassVar[str] = "TX501"
     name: ClassVar[str] = "unknown-api"
-    levels: ClassVar[str] = "error"
+    levels: ClassVar[str] = "error; warning where only the installed TVM is another"
     symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
     fix_title: ClassVar[str | None] = "Write the nearest name"
 
@@ -127,9 +132,13 @@ class UnknownApi(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Report the calls that no older release takes either: those are TX508's."""
         found = view.once(held)
+        if found.misfit is not None and not found.misfit.is_newer_than(found.version):
+            refused = found.misfit.refused[0]
+            message = misfit_message(view, found, found.misfit)
+            yield self.finding(Severity.WARNING, message, refused.call.callee)
         for against in found.troubles:
             other = against.release_with
-            if other is not None and other.is_before(found.version):
+            if against.is_renamed:
                 continue
             if other is None and _is_newer(found, against.judgement):
                 continue
@@ -159,7 +168,7 @@ _BEFORE = TIRX.count(".")
 
 def _is_newer(found: Held, judgement: Judgement) -> bool:
     """Tell whether the call may be one of a release that is not known here."""
-    return not found.is_said and judgement.is_about_names and _nearest(judgement) is None
+    return not found.is_certain and judgement.is_about_names and _nearest(judgement) is None
 
 
 def _nearest(judgement: Judgement) -> str | None:
@@ -170,7 +179,7 @@ def _nearest(judgement: Judgement) -> str | None:
 
 
 def _message(found: Held, judgement: Judgement) -> str:
-    tvm = f"TVM {found.version.value}"
+    tvm = f"TVM {found.name}"
     owner, name, near = judgement.owner, judgement.name, _nearest(judgement)
     match judgement.trouble:
         case Trouble.NAME:

@@ -108,10 +108,10 @@ class UnsupportedDispatch(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look up the dispatch of each tile operation."""
-        if view.mentions(_REGISTERS):
-            return
         found = view.once(held)
-        surface = surface_of(found.version)
+        if not found.is_judged or view.mentions(_REGISTERS):
+            return
+        surface = found.surface
         for operation in statements(view.kernel.body):
             if not isinstance(operation, Operation):
                 continue
@@ -119,11 +119,11 @@ class UnsupportedDispatch(Rule):
             ways = surface.dispatches.get(name)
             if way is None or ways is None or way in ways:
                 continue
-            if not found.is_said and any(_has(surface_of(v), name, way) for v in NEWEST_FIRST):
+            if not found.is_certain and any(_has(surface_of(v), name, way) for v in NEWEST_FIRST):
                 continue
             span = argument_span(view.source, operation.span, _NO_POSITION, "dispatch")
             message = (
-                f'TVM {found.version.value} has no way `dispatch="{way}"` to carry out a '
+                f'TVM {found.name} has no way `dispatch="{way}"` to carry out a '
                 f"`{name}`: it has {', '.join(f'`{one}`' for one in ways)}."
             )
             fix = _fix(name, way, ways, span) if span is not None else None

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.api.judge import judge
 from tirx_lens.api.surface import surface_of
-from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
+from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.given import TvmVersion
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.bound_address import bound_first, read_at_declaration
-from tirx_lens.rules.changes.migration import migrated
+from tirx_lens.rules.changes.migration import DRIFTED, migrated
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.releases import held
+from tirx_lens.rules.facts.releases import held, misfit_message
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tirx_lens.rules.facts.releases import Against, Held
+    from tirx_lens.rules.facts.releases import Against, Held, Misfit
 
 
 class RenamedApi(Rule):
@@ -29,8 +29,12 @@ class RenamedApi(Rule):
     Finds calls that an older release takes and the kernel's own does not: names that are gone,
     keywords that have become modifiers, and names that mean something else by now
     (`T.ptx.elect_sync()` has no operands in 0.26 and three in 0.27). The kernel's release is the
-    one that the user names (`tvm-version`, or the target's own), else the one that takes the most
-    of its calls.
+    one that the user names (`tvm-version`), else the one of the interpreter or target that builds
+    the file in the editor, else the one that takes the most of its calls.
+
+    A kernel that is written for an older release than the TVM that would build it, and not only
+    calls something in an older spelling, is told of so once: a warning at the first call that is
+    refused.
 
     ## Why it is bad
     TVM refuses the kernel at the first such call. The tutorial "Modern GPU Programming for MLSys"
@@ -61,7 +65,7 @@ class RenamedApi(Rule):
 
     code: ClassVar[str] = "TX508"
     name: ClassVar[str] = "renamed-api"
-    levels: ClassVar[str] = "error"
+    levels: ClassVar[str] = "error; warning where only the installed TVM is another"
     symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Spell it as TVM 0.27 does"
 
@@ -119,22 +123,36 @@ class RenamedApi(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Report the calls that an older release takes as they are."""
         found = view.once(held)
+        if found.misfit is not None and found.misfit.is_newer_than(found.version):
+            yield self._misfit(view, found, found.misfit)
+        has_spellings = found.surface is surface_of(TvmVersion.V0_27)
         for against in found.troubles:
-            older = against.release_with
-            if older is None or not older.is_before(found.version):
+            if not against.is_renamed:
                 continue
             call = against.call
             edits = None
-            if found.version is TvmVersion.V0_27 and not is_elsewhere(call.callee):
+            if has_spellings and not is_elsewhere(call.callee):
                 edits = migrated(view.source, call)
             fix = None
             if edits is not None:
                 safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE
                 fix = Fix(f"Spell it as TVM {found.version.value} does", safety, edits)
-            message = _message(view, against, found.version, fix)
+            message = _message(view, against, found.name, fix)
             yield self.finding(Severity.ERROR, message, call.callee, fix=fix)
-        if found.version is TvmVersion.V0_27 and (found.is_said or _is_for_no_older(view)):
+        if has_spellings and (found.is_certain or _is_for_no_older(view)):
             yield from self._unbound_addresses(view, found)
+
+    def _misfit(self, view: KernelView, found: Held, misfit: Misfit) -> Finding:
+        message = misfit_message(view, found, misfit)
+        edits = None
+        if misfit.installed.nearest is TvmVersion.V0_27:
+            message = message[:-1] + ', or migrate it: "Migrate TIRx file to 0.27".'
+            edits = _migrated_calls(view, misfit)
+        fix = None
+        if edits:
+            calls = f"these {len(misfit.refused)} calls" if len(misfit.refused) > 1 else "it"
+            fix = Fix(f"Spell {calls} as TVM 0.27 does", Applicability.UNSAFE, edits)
+        return self.finding(Severity.WARNING, message, misfit.refused[0].call.callee, fix=fix)
 
     def _unbound_addresses(self, view: KernelView, found: Held) -> Iterator[Finding]:
         """Report addresses in TMEM that are read at a declaration, which 0.26 takes."""
@@ -160,11 +178,25 @@ def _is_for_no_older(view: KernelView) -> bool:
     return any(judge(surface, call) is not None for call in view.kernel.calls)
 
 
-def _message(view: KernelView, against: Against, version: TvmVersion, fix: Fix | None) -> str:
+def _migrated_calls(view: KernelView, misfit: Misfit) -> tuple[Edit, ...] | None:
+    """Spell a kernel's calls as 0.27 does; None where it has no spelling of one of them."""
+    refused = {against.call.callee.start for against in misfit.refused}
+    edits: list[Edit] = []
+    for call in view.kernel.calls:
+        if call.callee.start not in refused and call.name not in DRIFTED:
+            continue
+        new = None if is_elsewhere(call.callee) else migrated(view.source, call)
+        if new is None:
+            return None
+        edits += new
+    return tuple(edits)
+
+
+def _message(view: KernelView, against: Against, version: str, fix: Fix | None) -> str:
     older = against.release_with
     assert older is not None
     name = " ".join(view.source.slice(against.call.callee).split())
-    said = f"`{name}` is called as TVM {older.value} spells it, and {version.value} refuses that"
+    said = f"`{name}` is called as TVM {older.value} spells it, and {version} refuses that"
     if fix is None:
         return f"{said}: it has no new spelling that TIRx Lens knows to be the same instruction."
     return f"{said}: write `{fix.edits[0].text}`."

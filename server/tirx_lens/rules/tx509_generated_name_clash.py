@@ -17,7 +17,7 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # What nvcc 13.0 refuses as a variable after TVM 0.26 and 0.27 printed it: these versions rename
 # the keywords of C (`short` becomes `short_1`), not those that C++ adds.
@@ -247,7 +247,8 @@ def kernel(A: T.Buffer((64,), "float16")):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at every name that CUDA will see."""
-        for declared in _declared(view, view.kernel.body):
+        ids = [scope_id.span for scope_id in view.kernel.scope_ids]
+        for declared in _declared(view, view.kernel.body, ids):
             name, related = declared.name, []
             if name in _KEYWORDS:
                 reason = f"`{name}` is a keyword of C++"
@@ -272,9 +273,8 @@ def kernel(A: T.Buffer((64,), "float16")):
             yield self.finding(Severity.ERROR, message, declared.span, fix=fix, related=related)
 
 
-def _declared(view: KernelView, block: Block) -> Iterator[_Declared]:
+def _declared(view: KernelView, block: Block, ids: Sequence[Span]) -> Iterator[_Declared]:
     """Yield the names that reach the CUDA as they are written."""
-    ids = {scope_id.span for scope_id in view.kernel.scope_ids}
     for index, statement in enumerate(block.statements):
         if isinstance(statement, Bind):
             is_id = any(statement.span.contains(place) for place in ids)
@@ -288,7 +288,7 @@ def _declared(view: KernelView, block: Block) -> Iterator[_Declared]:
                 name = view.source.slice(place)
                 yield _Declared(name, place, "loop variable", (statement.body, -1))
         for inner in blocks_of(statement):
-            yield from _declared(view, inner)
+            yield from _declared(view, inner, ids)
 
 
 def _place(view: KernelView, statement: Span, name: str) -> Span:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -17,6 +16,7 @@ from tirx_lens.model.expr import (
     Sequence,
     constant_int,
 )
+from tirx_lens.model.record import record
 from tirx_lens.syntax.fold import fold, select
 from tirx_lens.syntax.scope import Table
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Arguments:
     """What a call is given. `complete` is false when a `*` or `**` hides some of it."""
 

@@ -29,9 +29,9 @@ from tirx_lens.model.kernel import Mention, WrittenCall
 from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
-from tirx_lens.syntax.fold import LONGEST_TEXT, bounded, fold, select, sequence
+from tirx_lens.syntax.fold import HEAVIEST_VALUE, LONGEST_TEXT, bounded, fold, select, sequence
 from tirx_lens.syntax.operations import canonical_opcode
-from tirx_lens.syntax.precedence import mixed_chain
+from tirx_lens.syntax.precedence import MIXED, mixed_chain
 from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
 from tirx_lens.syntax.tree import (
     children_of,
@@ -102,13 +102,14 @@ class ExpressionReader:
         if node is None or node.is_missing:
             return Unknown("nothing here")
         self._nodes += 1
-        if self._depth >= _DEEPEST or self.is_exhausted:
+        if self._depth >= _DEEPEST or self._nodes > _MOST_NODES:
             return Unknown("nested too deeply, or too much to read", span=self.span(node))
         self._depth += 1
         try:
-            return bounded(self._read(node))
+            value = self._read(node)
         finally:
             self._depth -= 1
+        return value if value.weight <= HEAVIEST_VALUE else bounded(value)
 
     def span(self, node: Node) -> Span:
         """Return the place of a node of the text that is being read."""
@@ -173,7 +174,8 @@ class ExpressionReader:
         name = text_of(node)
         value = self.scope.lookup(name)
         if value is not None:
-            self.note_mention(node, value)
+            if isinstance(value, Ref):
+                self.note_mention(node, value)
             return value
         if name in _BUILTINS:
             return Path(name)
@@ -195,8 +197,8 @@ class ExpressionReader:
         return Unknown("a string whose parts are not known", span=self.span(node))
 
     def _attribute(self, node: Node) -> Expr:
-        attribute = field_of(node, "attribute")
-        base = self.read(field_of(node, "object"))
+        owner, attribute = _ends(node, "object", "attribute")
+        base = self.read(owner)
         if attribute is None:
             return Unknown("half-typed name", span=self.span(node))
         name = text_of(attribute)
@@ -266,16 +268,19 @@ class ExpressionReader:
         return Slice(start, stop, step, span=self.span(node))
 
     def _call(self, node: Node) -> Expr:
-        callee = self.read(field_of(node, "function"))
-        arguments = self.arguments(field_of(node, "arguments"))
+        function, given = _ends(node, "function", "arguments")
+        callee = self.read(function)
+        arguments = self.arguments(given)
         span = self.span(node)
-        self._note_call(node, callee, arguments)
+        self._note_call(span, function, callee, arguments)
         known = known_call(callee, arguments, span)
         if known is not None:
             return known
         return self._effects.call(span, callee, arguments)
 
-    def _note_call(self, node: Node, callee: Expr, arguments: Arguments) -> None:
+    def _note_call(
+        self, span: Span, function: Node | None, callee: Expr, arguments: Arguments
+    ) -> None:
         """Note how something of TVM's is called, once for each place."""
         match callee:
             case Path(written=name) if name:
@@ -284,7 +289,6 @@ class ExpressionReader:
                 name = f"{names.LANG}.{target.class_name}.{method}"
             case _:
                 return
-        function = field_of(node, "function")
         if function is None:
             return
         place = self.span(function)
@@ -293,7 +297,7 @@ class ExpressionReader:
             self.calls[place.start] = WrittenCall(
                 name,
                 place,
-                self.span(node),
+                span,
                 len(arguments.positional),
                 keywords,
                 arguments.complete,
@@ -306,9 +310,9 @@ class ExpressionReader:
         complete = True
         for child in children_of(node) if node is not None else ():
             if child.type == "keyword_argument":
-                name = field_of(child, "name")
+                name, value = _ends(child, "name", "value")
                 if name is not None:
-                    keywords.append((text_of(name), self.read(field_of(child, "value"))))
+                    keywords.append((text_of(name), self.read(value)))
             elif child.type in ("list_splat", "dictionary_splat"):
                 spread = self.read(next(iter(children_of(child)), None))
                 if isinstance(spread, Table):
@@ -324,13 +328,14 @@ class ExpressionReader:
         return Arguments(tuple(positional), tuple(keywords), complete)
 
     def _binary(self, node: Node) -> Expr:
-        chain = mixed_chain(node)
+        operator_node = field_of(node, "operator")
+        sign = operator_node.type if operator_node is not None else ""
+        chain = mixed_chain(node) if sign in MIXED else None
         if chain is not None:
             return self._mixed(*chain)
-        operator_node = node.child_by_field_name("operator")
-        operator = _BINARY.get(operator_node.type if operator_node is not None else "")
-        left = self.read(field_of(node, "left"))
-        right = self.read(field_of(node, "right"))
+        operator = _BINARY.get(sign)
+        first, second = _ends(node, "left", "right")
+        left, right = self.read(first), self.read(second)
         if operator is None:
             return Unknown("an operator that is not known", span=self.span(node))
         return fold(operator, left, right)
@@ -432,6 +437,14 @@ class ExpressionReader:
         if not isinstance(value, Sequence) or len(value.items) != len(parts):
             return False
         return all(self._take(p, v) for p, v in zip(parts, value.items, strict=True))
+
+
+def _ends(node: Node, first: str, last: str) -> tuple[Node | None, Node | None]:
+    """Return two fields that are the first and the last child where nothing is wrong or between."""
+    children = node.children
+    if len(children) in (2, 3) and not node.has_error:
+        return children[0], children[-1]
+    return field_of(node, first), field_of(node, last)
 
 
 def _compare(left: Expr, sign: str, right: Expr) -> Expr | None:

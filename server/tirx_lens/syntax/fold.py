@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LARGEST = 1 << 64  # keeps `9 ** 9 ** 9` from stopping the editor
 LONGEST_TEXT = 4096
 _LONGEST_SEQUENCE = 1024
+HEAVIEST_VALUE = _LONGEST_SEQUENCE * 4  # nodes of a value of any kind
 _HEAVIEST = 400  # nodes of one expression; guards and indices of real kernels stay below 60
 
 _BINARY: dict[Operator, Callable[[Any, Any], object]] = {
@@ -95,7 +96,7 @@ def sequence(items: tuple[Expr, ...]) -> Expr:
 
 def bounded(expr: Expr) -> Expr:
     """Give up on a value of any kind that is too large to be walked through again and again."""
-    return _bounded(expr, _LONGEST_SEQUENCE * 4)
+    return _bounded(expr, HEAVIEST_VALUE)
 
 
 def _bounded(expr: Expr, heaviest: int = _HEAVIEST) -> Expr:

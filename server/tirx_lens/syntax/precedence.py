@@ -9,7 +9,8 @@ from tirx_lens.syntax.tree import field_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MIXED = ("&", "^")
+MIXED = ("&", "^")
+"""The operators whose chains may have to be mended."""
 
 
 def mixed_chain(node: Node) -> tuple[list[Node], list[str]] | None:
@@ -17,7 +18,7 @@ def mixed_chain(node: Node) -> tuple[list[Node], list[str]] | None:
 
     None where no parentheses are missing: the node has another operator, or a part is half-typed.
     """
-    if _sign(node) not in _MIXED:
+    if _sign(node) not in MIXED:
         return None
     operands: list[Node] = []
     signs: list[str] = []
@@ -26,7 +27,7 @@ def mixed_chain(node: Node) -> tuple[list[Node], list[str]] | None:
         part = pending.pop()
         if isinstance(part, str):
             signs.append(part)
-        elif (sign := _sign(part)) in _MIXED:
+        elif (sign := _sign(part)) in MIXED:
             left, right = field_of(part, "left"), field_of(part, "right")
             if left is None or right is None:
                 return None

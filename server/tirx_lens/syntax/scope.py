@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Expr, Unknown
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +62,7 @@ class Scope:
             scope = scope.parent
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Function(Expr):
     """A function of a text: a builder, a helper, or a `T.inline` whose body is a macro.
 
@@ -77,7 +78,7 @@ class Function(Expr):
     is_late: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Table(Expr):
     """Host values by name: the constants of a class or of an instance of it, or a dictionary.
 
@@ -91,7 +92,7 @@ class Table(Expr):
         self._weigh(*self.names.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Deferred(Expr):
     """A name that an import binds; `value` finds out what it stands for.
 
@@ -101,7 +102,7 @@ class Deferred(Expr):
     value: Callable[[], Expr]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Module(Expr):
     """A module of the workspace; `member` gives what a name in it stands for.
 
@@ -111,7 +112,7 @@ class Module(Expr):
     member: Callable[[str], Expr]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Class(Expr):
     """A class for kernels, `T.meta_class` or not: calling it in a kernel makes an `Instance`.
 
@@ -128,7 +129,7 @@ class Class(Expr):
         return self.names.get(name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Instance(Expr):
     """An object of a `Class`, `name` in the kernel. Its fields are those assigned so far."""
 
@@ -154,7 +155,7 @@ class Instance(Expr):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Method(Expr):
     """A method together with the object it is called on."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import tree_sitter_python
@@ -39,13 +39,20 @@ def span_of(node: Node) -> Span:
 
 def text_of(node: Node) -> str:
     """Return the text of a node."""
-    return (node.text or b"").decode("utf-8", errors="replace")
+    text = node.text or b""
+    return text.decode() if text.isascii() else text.decode("utf-8", errors="replace")
 
 
 def field_of(node: Node, name: str) -> Node | None:
     """Return a child by its field name, unless the parser made it up to mend an error."""
-    child = node.child_by_field_name(name)
+    child = node.child_by_field_id(_field_id(name))
     return None if child is None or child.is_missing else child
+
+
+@cache
+def _field_id(name: str) -> int:
+    """Return the number of a field: to find a child by its name, the parser compares names."""
+    return python_language().field_id_for_name(name) or 0
 
 
 def children_of(node: Node) -> list[Node]:

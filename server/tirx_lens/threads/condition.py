@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Const, Elect, Expr, Id, Operator, Select
-from tirx_lens.threads.values import Evaluator, Hidden, PerThread, Same
+from tirx_lens.model.kind import Kind
+from tirx_lens.model.record import record
+from tirx_lens.threads.values import Evaluator, Hidden, PerThread, Same, threads_where
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
     from tirx_lens.threads.shape import Shape
 
 
-class Unsure(Enum):
+class Unsure(Kind):
     """What is known of the threads whose answer the text does not tell."""
 
     UNKNOWN = "any of them may answer yes"
@@ -26,7 +26,7 @@ class Unsure(Enum):
 _NEGATED = {Unsure.ELECTED: Unsure.NOT_ELECTED, Unsure.NOT_ELECTED: Unsure.ELECTED}
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Condition:
     """How a condition comes out, thread by thread; the three sets part the threads of a shape.
 
@@ -56,12 +56,17 @@ class Conditions:
         self._shape = shape
         self.evaluator = evaluator
         self._known: dict[Expr, Condition] = {}
+        self._asked: dict[int, tuple[Expr, Condition]] = {}  # by identity: to hash is to walk
 
     def of(self, expr: Expr) -> Condition:
         """Return how an expression comes out as a condition."""
+        asked = self._asked.get(id(expr))
+        if asked is not None:
+            return asked[1]
         found = self._known.get(expr)
         if found is None:
             found = self._known[expr] = self._of(expr)
+        self._asked[id(expr)] = expr, found
         return found
 
     def _of(self, expr: Expr) -> Condition:
@@ -120,8 +125,7 @@ class Conditions:
             case Same(value=value):
                 return Condition(everyone, 0) if value else Condition(0, everyone)
             case PerThread(values=values) as column:
-                yes = int("".join("1" if value else "0" for value in reversed(values)), base=2)
-                return self._split(yes, column)
+                return self._split(threads_where(values), column)
             case Hidden(uniform=uniform):
                 unsure = Unsure.UNIFORM if uniform else Unsure.UNKNOWN
                 return Condition(0, 0, everyone, unsure)

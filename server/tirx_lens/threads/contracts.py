@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.kind import Kind
 
 if TYPE_CHECKING:
     from tirx_lens.model.kernel import Operation
     from tirx_lens.threads.shape import Shape
 
 
-class Demand(Enum):
+class Demand(Kind):
     """Which threads an operation wants."""
 
     WHOLE_CTA = "every thread of the CTA that has not returned"

@@ -118,26 +118,35 @@ def _judge(
         return
     meeting.threads |= together
     starved = [use for use, _ in here if coming < (use.count or 0)]
-    meeting.starved += [use for use in starved if use not in meeting.starved]
+    meeting.starved += _new(starved, meeting.starved)
     if starved or strangers & cta or not all(use.is_certain and use.blocks for use, _ in here):
         return
     counts = {use.count for use, _ in here}
     if counts == {coming}:
         found = _uneven(reach, here, together)
-        meeting.uneven += [use for use in found if use not in meeting.uneven]
+        meeting.uneven += _new(found, meeting.uneven)
         return
+    crowded = {id(use) for use in meeting.crowded}
     for use, threads in here:
         crowd = warps_touched(threads, shape).bit_count() > (use.count or 0)
-        if crowd and use not in meeting.crowded and not order.take_turns(threads):
+        if crowd and id(use) not in crowded and not order.take_turns(threads):
             meeting.crowded.append(use)
             meeting.may_be_ordered |= order.waits(threads)
     if not meeting.crowded and len(counts) == 1:
-        found_shared = [
+        pairs = {(id(use), id(other)) for use, other in meeting.shared}
+        meeting.shared += [
             (use, other)
             for use, other in _shared(reach, order, here, counts.pop() or 0)
-            if not _may_be_apart(reach, use, other, uses)
+            if (id(use), id(other)) not in pairs and not _may_be_apart(reach, use, other, uses)
         ]
-        meeting.shared += [pair for pair in found_shared if pair not in meeting.shared]
+
+
+def _new(
+    uses: Sequence[NamedBarrierUse], known: Sequence[NamedBarrierUse]
+) -> list[NamedBarrierUse]:
+    """Return the uses that are not among the known ones, which are the very same objects."""
+    there = {id(use) for use in known}
+    return [use for use in uses if id(use) not in there]
 
 
 def _uneven(

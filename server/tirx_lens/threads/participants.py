@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.kind import Kind
+from tirx_lens.model.record import record
 from tirx_lens.threads.condition import Condition, Unsure
 from tirx_lens.threads.shape import WARPGROUP
 from tirx_lens.threads.warps import lowest_lanes, warps_touched
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.shape import Shape
 
 
-class Pick(Enum):
+class Pick(Kind):
     """Which of the possible threads come."""
 
     ALL = "all"
@@ -23,7 +23,7 @@ class Pick(Enum):
     SOME = "some, not known which"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Participants:
     """The threads that reach a statement.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
@@ -15,16 +16,19 @@ from tirx_lens.model.kernel import (
     Kernel,
     Loop,
     LoopKind,
+    Op,
     Operation,
 )
+from tirx_lens.model.record import record
 from tirx_lens.threads.condition import Condition, Conditions, Unsure
 from tirx_lens.threads.participants import Participants, Pick, everyone
 from tirx_lens.threads.shape import Shape, shape_of
 from tirx_lens.threads.values import Evaluator, is_uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
     from tirx_lens.threads.values import Value
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     Question: TypeAlias = Expr | Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Guard:
     """A branch or loop around an operation.
 
@@ -52,7 +56,7 @@ class Guard:
         return self.branch.header
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Reached:
     """An operation and who gets to it.
 
@@ -67,15 +71,57 @@ class Reached:
     loops: tuple[Loop, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReachMap:
-    """The operations of one kernel and the shape they were placed in."""
+    """The operations of one kernel, in program order, and the shape they were placed in."""
 
     kernel: Kernel
     shape: Shape
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """How many places come before each, by the identity of the place."""
+        return {id(reached): index for index, reached in enumerate(self.reached)}
+
+    @cached_property
+    def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
+        """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
+        found: dict[Span, list[Reached]] = {}
+        for reached in self.reached:
+            operation = reached.operation
+            barrier = operation.receiver if operation.op is Op.BARRIER_INIT else operation.created
+            if barrier is not None:
+                found.setdefault(barrier.span, []).append(reached)
+        return {span: tuple(places) for span, places in found.items()}
+
+    @cached_property
+    def by_receiver(self) -> Mapping[KernelObject, Sequence[Reached]]:
+        """The calls of methods of each object, in program order."""
+        found: dict[KernelObject, list[Reached]] = {}
+        for reached in self.reached:
+            if reached.operation.receiver is not None:
+                found.setdefault(reached.operation.receiver, []).append(reached)
+        return found
+
+    @cached_property
+    def by_operation(self) -> Mapping[int, Reached]:
+        """The operations by their identity."""
+        return {id(reached.operation): reached for reached in self.reached}
+
+    @cached_property
+    def _in_loops(self) -> Mapping[int, Sequence[Reached]]:
+        found: dict[int, list[Reached]] = {}
+        for reached in self.reached:
+            for loop in reached.loops:
+                found.setdefault(id(loop), []).append(reached)
+        return found
+
+    def inside(self, loop: Loop) -> Sequence[Reached]:
+        """Return the operations in a loop, in program order."""
+        return self._in_loops.get(id(loop), ())
 
     def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
         """Return the map of a run in which undecided branches come out as `answers` say."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import (
@@ -23,29 +23,31 @@ from tirx_lens.model.expr import (
     constant_int,
 )
 from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.record import record
 from tirx_lens.threads.shape import WARP, WARPGROUP, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Sequence as Column
 
 Number: TypeAlias = "int | float | bool | str | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Same:
     """A known value, the same in every thread."""
 
     value: Number
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class PerThread:
     """A known value for each thread of the cluster, or of one CTA where all CTAs are alike."""
 
     values: tuple[Number, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Hidden:
     """A value that is not known. A `uniform` one is still the same in every thread of a CTA."""
 
@@ -62,6 +64,9 @@ _NUMBERING: dict[IdKind, Callable[[int], int]] = {
     IdKind.WARP_IN_WARPGROUP: lambda t: t % WARPGROUP // WARP,
     IdKind.THREAD_IN_WARPGROUP: lambda t: t % WARPGROUP,
 }
+_FEW = 16  # values that it pays to look for one by one
+_MOST_NUMBERINGS = 64  # of ids in CTAs of some size, kept from kernel to kernel
+_DIGITS = bytes.maketrans(bytes((0, 1)), b"01")
 
 _LOGIC = (Operator.AND, Operator.OR, Operator.NOT)
 
@@ -132,7 +137,11 @@ class Evaluator:
             return _packed(tuple(rank for rank in ranks for _ in range(self.shape.threads)))
         if any(other != 1 for other in others):
             return Hidden(uniform=False)
-        return _packed(tuple(map(_NUMBERING[scope_id.kind], range(self.shape.threads))))
+        numbers = _numbers(scope_id.kind, self.shape.threads)
+        if len(numbers.holders) == 1:
+            return Same(0)
+        self._holders[numbers.values] = numbers.holders
+        return PerThread(numbers.values)
 
     def _shuffled(self, value: Value, lane: int | None) -> Value:
         """Return what each thread has after a whole warp took the value of one of its lanes."""
@@ -175,11 +184,33 @@ class Evaluator:
         return self._map(list(operands), lambda c, a, b: a if c else b)
 
 
+def threads_where(values: Column[object]) -> int:
+    """Return the threads in which a value of a column counts as true, as a set."""
+    return int(bytes(map(bool, reversed(values))).translate(_DIGITS), base=2)
+
+
+@record()
+class _Numbers:
+    """What an id is in each thread of a CTA, and the threads that have each value."""
+
+    values: tuple[Number, ...]
+    holders: dict[Number, int]
+
+
+@lru_cache(_MOST_NUMBERINGS)
+def _numbers(kind: IdKind, threads: int) -> _Numbers:
+    values = tuple(map(_NUMBERING[kind], range(threads)))
+    return _Numbers(values, _holders(values))
+
+
 def _holders(values: tuple[Number, ...]) -> dict[Number, int]:
-    numbers: dict[Number, list[int]] = {}
+    distinct = dict.fromkeys(values)
+    if len(distinct) <= _FEW:
+        return {one: threads_where([value == one for value in values]) for one in distinct}
+    found: dict[Number, int] = {}
     for thread, value in enumerate(values):
-        numbers.setdefault(value, []).append(thread)
-    return {value: sum(1 << thread for thread in held) for value, held in numbers.items()}
+        found[value] = found.get(value, 0) | 1 << thread
+    return found
 
 
 def _column(value: Value, length: int) -> tuple[Number, ...]:

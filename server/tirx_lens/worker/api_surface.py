@@ -13,15 +13,18 @@ from typing import Any
 SCOPES = ("cluster", "cta", "warpgroup", "wg", "warp", "thread")
 """What may stand before a tile operation: `Tx.wg.copy`."""
 
-_LANG = "tvm.backend.cuda.lang"
+_LANG = "backend.cuda.lang"
 _LANG_MODULES = ("alloc_pool", "clc", "pipeline", "smem_desc", "tile_scheduler", "warp_role")
-_DISPATCHER = "tvm.tirx.operator.tile_primitive.dispatcher"
+_DISPATCHER = "tirx.operator.tile_primitive.dispatcher"
 
 
-def surface() -> dict[str, Any]:
-    """Return the names, signatures, PTX forms and dispatches. Raises ImportError without TVM."""
-    tvm = importlib.import_module("tvm")
-    tirx = importlib.import_module("tvm.script.tirx")
+def surface(package: str = "tvm") -> dict[str, Any]:
+    """Return the names, signatures, PTX forms and dispatches of a TVM, by the name of its package.
+
+    Raises ImportError without it, and whatever one that is made otherwise may raise.
+    """
+    tvm = importlib.import_module(package)
+    tirx = importlib.import_module(f"{package}.script").tirx
     tile = tirx.tile
     functions: dict[str, str | None] = {}
     for name in _names(tirx):
@@ -30,17 +33,17 @@ def surface() -> dict[str, Any]:
         functions[f"Tx.{name}"] = _signature(getattr(tile, name))
     for part in ("cuda", "nvshmem"):
         if hasattr(tirx, part):
-            functions |= dict(_walk(getattr(tirx, part), f"T.{part}"))
+            functions |= dict(_walk(getattr(tirx, part), f"T.{part}", package))
     table = hasattr(tirx.ptx, "_by_family")
     if not table:
-        functions |= dict(_walk(tirx.ptx, "T.ptx"))
+        functions |= dict(_walk(tirx.ptx, "T.ptx", package))
     return {
         "version": tvm.__version__,
         "functions": dict(sorted(functions.items())),
         "scopes": [scope for scope in SCOPES if hasattr(tile, scope)],
         "ptx": _families(tirx.ptx) if table else None,
-        "classes": _classes(),
-        "dispatch": _dispatches(),
+        "classes": _classes(package),
+        "dispatch": _dispatches(package),
     }
 
 
@@ -75,7 +78,7 @@ class _Shown:
         return self._text
 
 
-def _walk(namespace: Any, path: str) -> Any:
+def _walk(namespace: Any, path: str, package: str) -> Any:
     names = {*vars(namespace), *(name for name in vars(type(namespace)) if name[:1] != "_")}
     for name in sorted(names):
         if name.startswith("_") and not name.startswith("__"):
@@ -84,18 +87,18 @@ def _walk(namespace: Any, path: str) -> Any:
             continue
         value = getattr(namespace, name)
         if type(value).__name__.endswith("Namespace"):
-            yield f"{path}.{name}", _operator(value)
-            yield from _walk(value, f"{path}.{name}")
+            yield f"{path}.{name}", _operator(value, package)
+            yield from _walk(value, f"{path}.{name}", package)
         elif callable(value):
             yield f"{path}.{name}", _signature(value)
 
 
-def _operator(namespace: Any) -> str | None:
+def _operator(namespace: Any, package: str) -> str | None:
     """Return the signature of a namespace that can itself be called: `T.ptx.mbarrier.arrive`."""
     name = getattr(namespace, "__tir_call_op_name__", None)
     if name is None:
         return None
-    operators = importlib.import_module("tvm.backend.cuda.op")
+    operators = importlib.import_module(f"{package}.backend.cuda.op")
     return _signature(getattr(operators, name, None))
 
 
@@ -117,11 +120,11 @@ def _families(ptx: Any) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _classes() -> dict[str, dict[str, Any]]:
+def _classes(package: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for part in _LANG_MODULES:
         try:
-            module = importlib.import_module(f"{_LANG}.{part}")
+            module = importlib.import_module(f"{package}.{_LANG}.{part}")
         except ImportError:
             continue
         for name, value in vars(module).items():
@@ -138,9 +141,12 @@ def _classes() -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items()))
 
 
-def _dispatches() -> dict[str, list[str]]:
+def _dispatches(package: str) -> dict[str, list[str]]:
     """Return the ways that each tile operation can be carried out on CUDA, by its name."""
-    dispatcher = importlib.import_module(_DISPATCHER)
+    try:
+        dispatcher = importlib.import_module(f"{package}.{_DISPATCHER}")
+    except ModuleNotFoundError:  # `tvm_tirx` has no tile operations
+        return {}
     return {
         name.rpartition(".")[2]: ways["cuda"]
         for name, ways in sorted(dispatcher.list_registered_schedules().items())

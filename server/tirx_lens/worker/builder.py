@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .failures import BuildError, Place, definition_line, diagnose, short_name
+from .kinds import Kinds
 from .messages import BuildDiagnostic, Severity, Stage
 from .registered import Config, UnknownConfigError, config_of
 
@@ -43,10 +43,8 @@ class _Finder:
         self._module = module
         self._request = request
         self._tree = tree
-        tirx = importlib.import_module("tvm.tirx")
-        self._prim_func: type = tirx.PrimFunc
-        self._ir_module: type = importlib.import_module("tvm").IRModule
-        self._jit: type = importlib.import_module("tvm.tirx.script.parser.entry").TIRJit
+        kinds = Kinds.loaded()
+        self._prim_func, self._ir_module, self._jit = kinds.functions, kinds.modules, kinds.jits
 
     def from_module(self) -> tuple[Kernel, ...]:
         """Return the module-level kernels, or the one that is asked for by name."""
@@ -56,7 +54,7 @@ class _Finder:
             return self._kernels_of(value, wanted, Place(self._request.entry, 1))
         kernels: list[Kernel] = []
         for name, value in list(vars(self._module).items()):
-            if isinstance(value, (self._prim_func, self._ir_module)):
+            if isinstance(value, (*self._prim_func, *self._ir_module)):
                 kernels += self._unpack(value, name)
         if not kernels:
             raise self._failure(
@@ -69,7 +67,7 @@ class _Finder:
         """Call the builder and return the kernels of its result."""
         name = self._request.builder or ""
         builder = self._named(name)
-        if isinstance(builder, (self._jit, self._prim_func, self._ir_module)):
+        if isinstance(builder, (*self._jit, *self._prim_func, *self._ir_module)):
             return self._kernels_of(builder, name, self._place_of(builder))
         if not callable(builder):
             raise self._failure(

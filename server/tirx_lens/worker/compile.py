@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .dispatch import DispatchWatch
 from .failures import BuildError, HostOnlyError, Place, definition_of, diagnose
 from .geometry import LaunchWatch, launch_of, resources_of
+from .kinds import package_of
 from .machine_code import machine_code_of
 from .messages import Frame, KernelResult, Stage
+from .tvm_build import TVM, TVM_TIRX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +58,7 @@ def compile_kernel(
         builder=request.builder,
         args={name: _plain(value) for name, value in (kernel.arguments or request.args).items()},
         cuda=cuda,
-        tvm_version=importlib.import_module("tvm").__version__,
+        tvm_version=_version_of(package_of(kernel.function)),
         target=request.arch,
         map=mapper.map_of(
             kernel.name, cuda, Frame(place.file, place.line, place.line), is_definition=known
@@ -66,6 +68,11 @@ def compile_kernel(
         machine=machine,
         config=kernel.config,
     )
+
+
+def _version_of(package: str) -> str:
+    version = str(importlib.import_module(package).__version__)
+    return version if package == TVM else f"{version} ({package})"
 
 
 def _plain(value: Any) -> Scalar:
@@ -83,9 +90,12 @@ def _place_of(kernel: Kernel, request: BuildRequest, tree: SourceTree) -> Place:
 
 
 def _lower(kernel: Kernel, request: BuildRequest) -> str:
-    tvm = importlib.import_module("tvm")
+    package = package_of(kernel.function)
+    tvm = importlib.import_module(package)
     target = tvm.target.Target({"kind": "cuda", "arch": request.arch})
     with target:
+        if package == TVM_TIRX:
+            return _cuda_of(tvm.tirx.compile(kernel.function, target=target).mod)
         executable = tvm.compile(
             tvm.IRModule({"main": kernel.function}), target=target, tir_pipeline="tirx"
         )

@@ -16,6 +16,8 @@ REQUEST_CANCELLED = -32800
 TEXTS_MISSING = -32001
 """The error of a build whose texts are not all here; its `data` lists the hashes of those."""
 OTHER_PROTOCOL = -32002
+NO_SURFACE = -32003
+"""The error of a TVM that is made so differently that what it has cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,8 +271,20 @@ class BuildResult:
 
 
 @dataclass(frozen=True, slots=True)
+class TvmBuild:
+    """One build of TVM: the name it is imported by, its version, what tells it from others."""
+
+    package: str
+    version: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """The Python a worker runs in and the TVM it found there, or the reason there is none."""
+    """The Python a worker runs in and the TVM it found there, or the reason there is none.
+
+    `builds` has what was imported, which is known once TVM is warm.
+    """
 
     python_version: str
     executable: str
@@ -280,6 +292,7 @@ class Environment:
     tvm_path: str | None = None
     reason: str | None = None
     detail: str = ""
+    builds: tuple[TvmBuild, ...] = ()
 
     @property
     def usable(self) -> bool:

@@ -107,7 +107,10 @@ def _quicken_inline() -> None:
     TVM 0.26 and 0.27 ask `inspect.getouterframes`, which reads and splits the source of every
     caller: two thirds of the parse of a large kernel. Where the method has gone, nothing is done.
     """
-    parser = importlib.import_module("tvm.script.parser.core.parser")
+    try:
+        parser = importlib.import_module("tvm.script.parser.core.parser")
+    except ImportError:
+        return
     macro = getattr(parser, "ScriptMacro", None)
     if macro is None or not hasattr(macro, "_find_parser_def"):
         return

@@ -9,10 +9,12 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
+from .api_surface import surface
 from .codec import decode, encode
 from .conversation import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    NO_SURFACE,
     OTHER_PROTOCOL,
     REQUEST_CANCELLED,
     TEXTS_MISSING,
@@ -33,6 +35,7 @@ from .rehearsal import rehearse
 from .scratch import Scratch, trouble
 from .spawn import Spawner
 from .text_store import TextStore
+from .tvm_build import DISTRIBUTIONS
 from .tvm_environment import look, warm_up
 from .variables import set_variables
 
@@ -52,7 +55,7 @@ _NEVER = float("inf")
 
 
 class Server:
-    """Answers `hello`, `warm`, `build`, `gpus`, `unchanged`, `doctor` and `shutdown`.
+    """Answers `hello`, `warm`, `build`, `gpus`, `unchanged`, `doctor`, `surface` and `shutdown`.
 
     Heeds `upload` and `cancel`. On a remote link both ends send `alive`, a notification that says
     no more than its name.
@@ -181,6 +184,8 @@ class Server:
             self._compare(identity, params)
         elif method == "doctor":
             self._reply(identity, encode(examine(self._warm())))
+        elif method == "surface":
+            self._tell_surface(identity, params)
         elif method == "shutdown":
             self._reply(identity, None)
             self._open = False
@@ -228,6 +233,22 @@ class Server:
             self._reply(identity, decode(FilesSeen, params).unchanged)
         except ValueError as error:
             self._fail(identity, INVALID_PARAMS, str(error))
+
+    def _tell_surface(self, identity: int | str, params: dict[str, Any]) -> None:
+        """Say what a package of this interpreter offers. Only modules of TVM's are imported."""
+        package = params.get("package")
+        self._warm()
+        if package not in DISTRIBUTIONS:
+            self._fail(identity, INVALID_PARAMS, f"{package!r} is no package of TVM's")
+            return
+        try:
+            with self._pulse():
+                found = surface(package)
+        except BaseException as error:  # of a TVM that nobody here has seen, all may be otherwise
+            said = f"{type(error).__name__}: {error}"
+            self._fail(identity, NO_SURFACE, f"what {package} has cannot be read: {said}")
+            return
+        self._reply(identity, found)
 
     def _order(self, identity: int | str, params: dict[str, Any]) -> None:
         try:

@@ -21,6 +21,7 @@ from .messages import BuildDiagnostic, Severity, Stage
 from .spans import Spans
 from .texts import Texts
 from .tile_spans import TileSpans
+from .tvm_build import TVM, TVM_TIRX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,13 @@ MAPPED = ("0.26.", "0.27.")
 """The releases whose passes were looked at: which of them lose spans, and how."""
 
 _FALLBACK = "TVM_COMPILE_FORCE_FALLBACK"
+
+
+def _version() -> str:
+    try:
+        return str(importlib.import_module(TVM).__version__)
+    except ModuleNotFoundError:
+        return TVM_TIRX  # which brings the kernels, where there is no `tvm`
 
 
 class SourceMapper:
@@ -48,7 +56,7 @@ class SourceMapper:
         if not wanted:
             self._missing = "none was asked for"
             return
-        version = str(importlib.import_module("tvm").__version__)
+        version = _version()
         if not version.startswith(MAPPED):
             self._missing = f"lines can be followed in TVM 0.26 and 0.27, and this is {version}"
             return

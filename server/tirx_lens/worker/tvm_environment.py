@@ -10,8 +10,13 @@ import platform
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .messages import Environment
+from .tvm_build import TVM, TVM_TIRX, build_of
+
+if TYPE_CHECKING:
+    from .messages import TvmBuild
 
 OLDEST = (0, 25)
 """The first release with TIRx. 0.25 to 0.27 were tried; a newer one is given the chance."""
@@ -26,7 +31,7 @@ def look() -> Environment:
     except (ImportError, ValueError) as error:
         return _environment(reason=f"`import tvm` fails: {error}", detail=traceback.format_exc())
     if spec is None:
-        return _missing()
+        return _look_for_tirx()
     try:
         version: str | None = importlib.metadata.version("apache-tvm")
     except importlib.metadata.PackageNotFoundError:
@@ -40,11 +45,12 @@ def warm_up() -> Environment:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Keeps nvcc and NVRTC out of tvm.compile on hosts that have CUDA: the text is all we want.
     os.environ["TVM_COMPILE_FORCE_FALLBACK"] = "1"
+    os.environ["TVM_TIRX_COMPILE_FORCE_FALLBACK"] = "1"
     try:
         tvm = importlib.import_module("tvm")
     except ModuleNotFoundError as error:
-        if error.name == "tvm":
-            return _missing()
+        if error.name == TVM:
+            return _warm_up_tirx()
         return _broken(error)
     except BaseException as error:  # a package may raise anything, SystemExit included
         return _broken(error)
@@ -72,7 +78,50 @@ def warm_up() -> Environment:
         )
     except BaseException as error:
         return _broken(error)
-    return _environment(version=version, path=path)
+    builds = (build_of(Path(path), version),) if path is not None else ()
+    return _environment(version=version, path=path, builds=(*builds, *_build_beside()))
+
+
+def _look_for_tirx() -> Environment:
+    """Say what can be said without importing `tvm_tirx`, where there is no `tvm`."""
+    try:
+        spec = importlib.util.find_spec(TVM_TIRX)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return _missing()
+    try:
+        version: str | None = importlib.metadata.version("apache-tvm-tirx")
+    except importlib.metadata.PackageNotFoundError:
+        version = None
+    return _environment(version=version, path=_directory(spec.origin))
+
+
+def _warm_up_tirx() -> Environment:
+    """Import `tvm_tirx`, which has the same language on its own, where there is no `tvm`."""
+    try:
+        tvm = importlib.import_module(TVM_TIRX)
+        importlib.import_module(f"{TVM_TIRX}.script.tirx")
+    except ModuleNotFoundError as error:
+        if error.name == TVM_TIRX:
+            return _missing()
+        return _broken(error)
+    except BaseException as error:
+        return _broken(error)
+    version, path = str(tvm.__version__), _directory(tvm.__file__)
+    builds = (build_of(Path(path), version),) if path is not None else ()
+    return _environment(version=version, path=path, builds=builds)
+
+
+def _build_beside() -> tuple[TvmBuild, ...]:
+    """Return the `tvm_tirx` that is installed beside `tvm`, without importing it."""
+    try:
+        spec = importlib.util.find_spec(TVM_TIRX)
+        version = importlib.metadata.version("apache-tvm-tirx")
+    except (ImportError, ValueError):
+        return ()
+    path = _directory(spec.origin) if spec is not None else None
+    return (build_of(Path(path), version),) if path is not None else ()
 
 
 def is_supported(version: str) -> bool:
@@ -102,6 +151,7 @@ def _environment(
     path: str | None = None,
     reason: str | None = None,
     detail: str = "",
+    builds: tuple[TvmBuild, ...] = (),
 ) -> Environment:
     return Environment(
         python_version=platform.python_version(),
@@ -110,6 +160,7 @@ def _environment(
         tvm_path=path,
         reason=reason,
         detail=detail,
+        builds=builds,
     )
 
 

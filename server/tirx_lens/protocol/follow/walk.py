@@ -38,7 +38,7 @@ class Walker:
         self._reach = reach
         self._loops = loops
         self._maker = maker
-        self._at = {id(reached.operation): reached for reached in reach.reached}
+        self._at = reach.by_operation
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
         self._left = _MOST_STEPS

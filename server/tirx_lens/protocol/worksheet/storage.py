@@ -110,7 +110,7 @@ class Storage:
 
 def storage(view: KernelView) -> Storage:
     """Return what a kernel keeps in SMEM and TMEM."""
-    layouts = tuple(layouts_as_far_as_known(view.kernel.body))
+    layouts = layouts_as_far_as_known(view)
     placed = {one.made: one for layout in layouts for one in layout.allocations}
     rows = [_pooled(one, view) for one in placed.values()]
     rows += [_other(b, view) for b in storage_of(view) if b not in placed]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def inits_of(reach: ReachMap, barrier: KernelObject) -> Iterator[Reached]:
     """Yield where a barrier is initialised: its `init`, or the making of its pipeline."""
-    for reached in reach.reached:
+    for reached in reach.inits.get(barrier.span, ()):
         operation = reached.operation
         own = operation.op is Op.BARRIER_INIT and operation.receiver == barrier
         if own or _makes_pipeline_of(operation, barrier):

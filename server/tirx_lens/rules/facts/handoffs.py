@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
+    Const,
     Expr,
     Ref,
     Variable,
@@ -55,7 +57,7 @@ class Handoff:
         return constant_int(self.barrier.argument(1, "depth")) if self.barrier.class_name else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Handoffs:
     """The barriers of a kernel.
 
@@ -73,6 +75,11 @@ class Handoffs:
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
+
+    @cached_property
+    def order(self) -> Mapping[int, int]:
+        """Which operation of the program each is, by identity."""
+        return {id(place): number for number, place in enumerate(self.program)}
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is; None where it may be two.
@@ -179,15 +186,21 @@ def _given(operation: Operation) -> Iterator[Expr]:
 
 def objects_in(expr: Expr) -> Iterator[KernelObject]:
     """Yield the typed objects that an expression names, outermost first."""
-    if isinstance(expr, Ref):
-        yield expr.target
-    for part in parts_of(expr):
-        yield from objects_in(part)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Ref):
+            yield part.target
+        elif not isinstance(part, Const):
+            pending.extend(reversed(parts_of(part)))
 
 
 def variables_in(expr: Expr) -> Iterator[Variable]:
     """Yield the variables that an expression reads."""
-    if isinstance(expr, Variable):
-        yield expr
-    for part in parts_of(expr):
-        yield from variables_in(part)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Variable):
+            yield part
+        elif not isinstance(part, Const):
+            pending.extend(reversed(parts_of(part)))

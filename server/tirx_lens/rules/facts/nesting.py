@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -15,19 +14,18 @@ from tirx_lens.model.expr import (
     constant_int,
     is_host,
 )
-from tirx_lens.model.kernel import Branch, Exit, Loop, LoopKind, Operation
+from tirx_lens.model.kernel import Block, Branch, Exit, Inlined, Loop, LoopKind, Operation
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tirx_lens.model.kernel import Block
 
 _MOST_TURNS = 1 << 48  # nothing is known of a loop that no GPU would ever finish
 _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Placed:
     """An operation and what stands around it, outermost first."""
 
@@ -42,7 +40,9 @@ class Placed:
     @property
     def is_chosen(self) -> bool:
         """Whether the host decides if it exists, and the text does not say how."""
-        return any(isinstance(p, Branch) and is_host(p.condition) for p in self.around)
+        return bool(self.around) and any(
+            isinstance(part, Branch) and is_host(part.condition) for part in self.around
+        )
 
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
@@ -67,17 +67,19 @@ class Placed:
 
 def placed(block: Block) -> list[Placed]:
     """Return every operation of a block, in program order."""
-    return list(_placed(block, ()))
+    found: list[Placed] = []
+    _place(block, (), found)
+    return found
 
 
-def _placed(block: Block, around: tuple[Branch | Loop, ...]) -> Iterator[Placed]:
+def _place(block: Block, around: tuple[Branch | Loop, ...], found: list[Placed]) -> None:
     for statement in block.statements:
         if isinstance(statement, Operation):
-            yield Placed(statement, around)
-            continue
-        inner = (*around, statement) if isinstance(statement, (Branch, Loop)) else around
-        for below in blocks_of(statement):
-            yield from _placed(below, inner)
+            found.append(Placed(statement, around))
+        elif isinstance(statement, (Branch, Loop, Inlined, Block)):
+            inner = (*around, statement) if isinstance(statement, (Branch, Loop)) else around
+            for below in blocks_of(statement):
+                _place(below, inner, found)
 
 
 def turns(loop: Loop) -> range | None:

@@ -84,7 +84,7 @@ def _phase_at(found: Handoffs, state: KernelObject, place: Placed) -> int | None
     if start not in (0, 1) or not depth or made is None or not _stands_in(made, place):
         return None
     steps = 0
-    order = {id(other): index for index, other in enumerate(found.program)}
+    order = found.order
     for call in found.calls.get(state, ()):
         if order[id(call)] > order[id(place)]:
             break

@@ -10,14 +10,14 @@ from tirx_lens.model.buffers import element_bytes, shape_of_buffer
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.rules.facts.handoffs import objects_in
-from tirx_lens.rules.facts.nesting import Placed, placed
+from tirx_lens.rules.facts.handoffs import handoffs, objects_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tirx_lens.model.expr import Expr
-    from tirx_lens.model.kernel import Block
+    from tirx_lens.rules.facts.nesting import Placed
+    from tirx_lens.rules.rule import KernelView
 
 LARGEST = 227 * 1024
 """The bytes of shared memory that a CTA can have on sm_90 and sm_100; no target has more."""
@@ -68,20 +68,24 @@ class PoolLayout:
     reason: str | None = None
 
 
-def pool_layouts(body: Block) -> Iterator[PoolLayout]:
-    """Yield the layout of every pool that owns its memory, if every size in it is known."""
-    program = placed(body)
+def pool_layouts(view: KernelView) -> tuple[PoolLayout, ...]:
+    """Return the layout of every pool that owns its memory, if every size in it is known."""
+    program = handoffs(view).program
     if any(p.operation.op is Op.OPAQUE and p.operation.name == "half-typed" for p in program):
-        return
-    yield from (layout for layout in _layouts(program) if layout.reason is None)
+        return ()
+    return tuple(layout for layout in layouts_as_far_as_known(view) if layout.reason is None)
 
 
-def layouts_as_far_as_known(body: Block) -> Iterator[PoolLayout]:
-    """Yield the layout of every pool, up to the first operation that leaves its place open."""
-    yield from _layouts(placed(body))
+def layouts_as_far_as_known(view: KernelView) -> tuple[PoolLayout, ...]:
+    """Return the layout of every pool, up to the first operation that leaves its place open."""
+    return view.once(_all_layouts)
 
 
-def _layouts(program: list[Placed]) -> Iterator[PoolLayout]:
+def _all_layouts(view: KernelView) -> tuple[PoolLayout, ...]:
+    return tuple(_layouts(handoffs(view).program))
+
+
+def _layouts(program: Sequence[Placed]) -> Iterator[PoolLayout]:
     concerned: dict[KernelObject, list[Placed]] = {}
     for place in program:
         for pool in _pools_of(place.operation):

@@ -52,7 +52,7 @@ def _is_alike(loop: Loop, reach: ReachMap) -> bool:
     schedulers = [o for o in objects_in(loop.control) if o.kind is ObjectKind.SCHEDULER]
     if len(schedulers) != 1 or not isinstance(loop.control, Call):
         return False
-    used = [r.operation for r in reach.reached if r.operation.receiver == schedulers[0]]
+    used = [reached.operation for reached in reach.by_receiver.get(schedulers[0], ())]
     inits = [operation for operation in used if operation.name == "init"]
     steps = [operation for operation in used if operation.op is Op.NEXT_TILE]
     return len(inits) <= 1 and all(step.name == "next_tile" for step in steps)

@@ -104,10 +104,8 @@ def _keeps_step(group: Sequence[Reached], total: Total, found: Handoffs, reach: 
     mask = group[0].participants.possible
     steps = [
         reached
-        for reached in reach.reached
-        if reached.operation.receiver == state
-        and reached.operation.op is Op.STATE_ADVANCE
-        and reached.participants.possible & mask
+        for reached in reach.by_receiver.get(state, ())
+        if reached.operation.op is Op.STATE_ADVANCE and reached.participants.possible & mask
     ]
     moved = total_of(steps, reach)
     made = found.makers.get(state)

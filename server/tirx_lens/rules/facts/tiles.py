@@ -100,7 +100,7 @@ def uneven(walks: list[Walk], reach: ReachMap) -> Walk | None:
     """
     for scheduler in dict.fromkeys(walk.scheduler for walk in walks):
         mine = [walk for walk in walks if walk.scheduler == scheduler]
-        used = [r for r in reach.reached if r.operation.receiver == scheduler]
+        used = reach.by_receiver.get(scheduler, ())
         inside = {id(step.operation) for walk in mine for step in walk.steps}
         if any(r.operation.op is Op.NEXT_TILE and id(r.operation) not in inside for r in used):
             continue
@@ -121,7 +121,7 @@ def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | Non
     """
     if len(walk.steps) != 1 or walk.steps[0].loops[-1:] != (walk.loop,) or walk.opaque:
         return None
-    inside = [r for r in reach.reached if any(loop is walk.loop for loop in r.loops)]
+    inside = reach.inside(walk.loop)
     position = next(n for n, r in enumerate(inside) if r is walk.steps[0])
     late: list[Reached] = []
     for number, reached in enumerate(inside):

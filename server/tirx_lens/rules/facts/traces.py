@@ -120,13 +120,18 @@ class _Move:
 
 @dataclass(slots=True)
 class _Visit:
-    """A wait or an arrival."""
+    """A wait or an arrival; `made` takes what comes of it.
+
+    `offset` turns the phases of its barrier, None where that is not known.
+    """
 
     barrier: KernelObject
     reached: Reached
     slot: Expr | None
     phase: Expr | None
     waits: bool
+    offset: int | None
+    made: list[Use]
 
 
 @dataclass(slots=True)
@@ -165,7 +170,7 @@ class _Follower:
         self._view = view
         self._reach = reach
         self._found = found
-        self._at = {id(reached.operation): reached for reached in reach.reached}
+        self._at = reach.by_operation
         self._offsets = {h.barrier: phase_offset(h) for h in found.barriers}
         self._inside: dict[int, tuple[Operation, ...]] = {}
         self._matter: dict[int, tuple[Statement, ...]] = {}
@@ -256,7 +261,8 @@ class _Follower:
         if barrier is None:
             return _Loss(())
         slot, phase = operation.argument(0, "stage"), operation.argument(1, "phase")
-        return _Visit(barrier, reached, slot, phase, operation.op is Op.BARRIER_WAIT)
+        waits, offset = operation.op is Op.BARRIER_WAIT, self._offsets.get(barrier)
+        return _Visit(barrier, reached, slot, phase, waits, offset, self.uses[barrier])
 
     def _branch(self, branch: Branch, number: int) -> _Steps:
         taken = self._holds(branch, number)
@@ -275,7 +281,7 @@ class _Follower:
                 if made is None:
                     self.spoiled.add(step.barrier)
                 else:
-                    self.uses[step.barrier].append(made)
+                    step.made.append(made)
             elif isinstance(step, _Move):
                 self._done += 1
                 thread.at = step.operation
@@ -333,7 +339,7 @@ class _Follower:
         return bool(self._at[id(operation)].participants.typical & bit)
 
     def _use(self, step: _Visit, group: Group, thread: Registers) -> Use | None:
-        slot, offset = thread.value(step.slot), self._offsets.get(step.barrier)
+        slot, offset = thread.value(step.slot), step.offset
         if slot is None or offset is None:
             return None
         if step.waits:

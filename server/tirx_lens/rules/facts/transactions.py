@@ -59,7 +59,7 @@ class Ledger:
 
 def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
     """Return the ledger of each round of a barrier; None where something of it is not known."""
-    at = {id(reached.operation): reached for reached in reach.reached}
+    at = reach.by_operation
     armed: list[Site] = []
     delivered: list[Site] = []
     for operation in (p.operation for p in (*handoff.arrivals, *handoff.elsewhere)):
