@@ -18,6 +18,7 @@ from tirx_lens.lsp.messages import (
     MalformedMessageError,
 )
 from tirx_lens.lsp.problem_messages import ProblemParams, ProblemReply, ProblemText
+from tirx_lens.lsp.target_messages import ConfirmTarget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +106,9 @@ async def _looked(server: LensServer, asked: ProblemParams, builder: Builder) ->
     wanted = replace(_cuda_params(asked), builder=builder.name)
     made = await server.cuda.build_for(wanted, work_done_token=asked.work_done_token)
     if not isinstance(made, Built):
-        why = getattr(made, "message", "") or "the build wants something that was not chosen"
+        why = "the build wants something that was not chosen"
+        if isinstance(made, (Failed, ConfirmTarget)):
+            why = made.message
         return Looked(reason=f"The kernel was not built: {why}")
     host, silent = await _examined(server, made.target)
     errors = [item.message for item in made.result.diagnostics] if made.result.failed else []

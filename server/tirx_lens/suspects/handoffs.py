@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.explain.barriers import barrier_note
 from tirx_lens.explain.uses import uses
 from tirx_lens.protocol.worksheet.cells import in_order
+from tirx_lens.protocol.worksheet.handoff import How
 from tirx_lens.protocol.worksheet.pairs import Side
 from tirx_lens.protocol.worksheet.sides import reached_at
 from tirx_lens.rules.facts.handoffs import handoffs
@@ -16,11 +17,12 @@ from tirx_lens.suspects.running import odd_unless_run
 from tirx_lens.suspects.suspect import Case, Standing, Suspect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.span import Span
     from tirx_lens.protocol.worksheet.handoff import BarrierRow
     from tirx_lens.rules.facts.handoffs import Handoff
+    from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.facts.totals import Total
 
 
@@ -66,7 +68,7 @@ def bytes_armed(case: Case) -> Iterator[Suspect]:
     """Yield for each barrier that counts bytes those that are expected and those that come."""
     for row in case.sheet.barriers:
         loads = tuple(
-            place for side in row.signals if side.how.name == "BYTES" for place in side.places
+            place for side in row.signals if side.how is How.BYTES for place in side.places
         )
         if not row.armed and not loads:
             continue
@@ -113,8 +115,8 @@ def rounds(case: Case) -> Iterator[Suspect]:
             yield Suspect(Standing.LOOK, topics.ROUNDS, fact, places)
 
 
-def _spans(places: object) -> tuple[Span, ...]:
-    return tuple(place.operation.span for place in places)  # type: ignore[attr-defined]
+def _spans(places: Iterable[Placed]) -> tuple[Span, ...]:
+    return tuple(place.operation.span for place in places)
 
 
 def _total(case: Case, handoff: Handoff, *, signals: bool) -> Total | None:
