@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "dev" / "bundled-libraries.txt"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 PER_PYTHON = "tree-sitter"
-COMMAND_LINE = ("pathspec", "pygments", "rich")  # what the command line alone imports: not carried
+COMMAND_LINE = ("pygments", "rich")  # what the command line alone imports: not carried
 PLATFORMS = {
     "linux-x64": ("manylinux_2_17_x86_64", "manylinux_2_28_x86_64", "manylinux2014_x86_64"),
     "linux-arm64": ("manylinux_2_17_aarch64", "manylinux_2_28_aarch64", "manylinux2014_aarch64"),

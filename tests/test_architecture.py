@@ -15,6 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # What each layer may import of the project, besides itself.
 LAYERS = {
     "model": set(),
+    "notebook": {"model"},
     "syntax": {"model"},
     "threads": {"model"},
     "api": {"model"},
@@ -30,7 +31,10 @@ LAYERS = {
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api", "suspects")
+PURE = (
+    *("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api", "notebook"),
+    "suspects",
+)
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 
@@ -85,7 +89,7 @@ def test_worker_is_standard_library_and_tvm(path: Path) -> None:
 def test_the_server_does_without_what_the_extension_does_not_carry() -> None:
     program = """if True:
         import sys
-        for name in ("pathspec", "rich"):
+        for name in ("pygments", "rich"):
             sys.modules[name] = None  # importing it raises
         import tirx_lens.lsp.server, tirx_lens.cli.server, tirx_lens.cli.main
         from tirx_lens.analysis import analyse

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tirx_lens.files import SourceFile, Unreadable, find_files, read_file, read_source
+from tirx_lens.files import SourceFile, Unreadable, find_files, read_file, read_source, would_find
 from tirx_lens.model.source import SourceText
 
 TREE = [
@@ -71,6 +71,33 @@ def test_what_git_ignores_is_passed_over(repository: Path, files: dict[str, str]
     lay(repository, files)
     assert names(repository) == kept_by_git(repository)
     assert names(repository, respect_gitignore=False) == sorted(TREE)
+
+
+def test_one_path_is_told_of_as_the_whole_folder_is(repository: Path) -> None:
+    files = {
+        ".gitignore": "out/\n*_gen.py\n!keep_gen.py\n",
+        "sub/.gitignore": "local.py\n",
+        **dict.fromkeys(
+            [
+                *("a.py", "a_gen.py", "keep_gen.py", "a.pyi", "a.txt", "out/a.py", "sub/a.py"),
+                *("sub/local.py", "sub/deep/local.py", ".venv/a.py", "sub/node_modules/a.py"),
+                *("passed/a.py", "sub/passed.py"),
+            ],
+            "",
+        ),
+    }
+    lay(repository, files)
+    (repository / "linked").symlink_to(repository / "sub")
+
+    def passes_over(path: Path) -> bool:
+        return path.stem == "passed"
+
+    found = set(find_files([repository], passes_over=passes_over))
+    every = {path for path in repository.rglob("*") if path.is_file()}
+    every.add(repository / "linked" / "a.py")
+    assert {path for path in every if would_find(path, repository, passes_over)} == found
+    assert repository / "keep_gen.py" in found
+    assert not would_find(repository.parent / "a.py", repository)
 
 
 @pytest.mark.parametrize("files", IGNORE_FILES.values(), ids=IGNORE_FILES)
@@ -193,7 +220,7 @@ def test_a_text_is_written_back_as_it_was_read(tmp_path: Path, data: bytes) -> N
     (tmp_path / "f.py").write_bytes(data)
     file = read_file(tmp_path / "f.py")
     assert isinstance(file, SourceFile)
-    assert file.encoded(file.source.text) == data
+    assert file.encoded(file.source) == data
     assert not file.source.text.startswith("\ufeff")
 
 
@@ -201,8 +228,8 @@ def test_a_text_that_its_encoding_cannot_hold_is_not_written(tmp_path: Path) -> 
     (tmp_path / "f.py").write_bytes(b"# coding: latin-1\n")
     file = read_file(tmp_path / "f.py")
     assert isinstance(file, SourceFile)
-    assert file.encoded("内") is None
+    assert file.encoded(SourceText("内")) is None
     (tmp_path / "g.py").write_bytes(b"# coding: utf-7\nx = '+AGE-'\n")  # "a", which needs no code
     other = read_file(tmp_path / "g.py")
     assert isinstance(other, SourceFile)
-    assert other.encoded(other.source.text + "y") is None
+    assert other.encoded(SourceText(other.source.text + "y")) is None

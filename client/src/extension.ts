@@ -1,6 +1,7 @@
 /** The extension's entry: makes the parts and connects them to VS Code's events. */
 import * as vscode from "vscode";
 import type { Position } from "vscode-languageclient/node";
+import { checkAllFiles, clearAllFiles } from "./allFiles";
 import { Architecture } from "./cuda/architecture";
 import { chooseArguments } from "./cuda/chooseArguments";
 import { CudaGenerator } from "./cuda/generate";
@@ -10,6 +11,7 @@ import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { builderOf, goToFinding } from "./lenses";
+import { activePlace, sourceOf } from "./notebooks";
 import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { Supervisor } from "./server/supervisor";
@@ -65,35 +67,35 @@ export function activate(context: vscode.ExtensionContext): void {
     timelines,
     suspects,
     trackTirxFiles(),
-    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(vscode.window.activeTextEditor)),
-    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(activePlace())),
+    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, activePlace())),
     registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined
-        ? worksheets.showBeside(vscode.window.activeTextEditor)
+        ? worksheets.showBeside(activePlace())
         : worksheets.show(meant.source, meant);
     }),
     registerCommand("tirx-lens.showTimeline", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined
-        ? timelines.showBeside(vscode.window.activeTextEditor)
+        ? timelines.showBeside(activePlace())
         : timelines.show(meant.source, meant);
     }),
     registerCommand("tirx-lens.showGeneratedCuda", async (...given: unknown[]) => {
       const meant = builderOf(given);
       await (meant === undefined
-        ? cuda.showBeside(vscode.window.activeTextEditor)
+        ? cuda.showBeside(activePlace())
         : cuda.showBuilder(meant.source, meant.builder));
       linkedCursor.reveal();
     }),
     registerCommand("tirx-lens.chooseArguments", async (...given: unknown[]) => {
       const meant = builderOf(given) ?? atCursor();
       if (meant !== undefined && (await chooseArguments(supervisor, context.workspaceState, meant))) {
-        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(meant.source)));
+        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(sourceOf(meant.source))));
       }
     }),
     registerCommand("tirx-lens.goToFinding", goToFinding),
-    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(activePlace())),
     registerCommand("tirx-lens.showPtx", () => showMachineCode("ptx")),
     registerCommand("tirx-lens.showSass", () => showMachineCode("sass")),
     registerCommand("tirx-lens.chooseArchitecture", async () => {
@@ -108,8 +110,10 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     registerCommand("tirx-lens.checkTargets", () => targets.check(activeSource())),
     registerCommand("tirx-lens.retryBuild", (uri?: vscode.Uri) =>
-      cuda.retry(uri ?? vscode.window.activeTextEditor?.document.uri),
+      cuda.retry(uri ?? activePlace()?.document.uri),
     ),
+    registerCommand("tirx-lens.checkAllFiles", () => checkAllFiles(supervisor)),
+    registerCommand("tirx-lens.clearAllFiles", () => clearAllFiles(supervisor)),
     registerCommand("tirx-lens.restart", () => supervisor.restart(true)),
     registerCommand("tirx-lens.showLogs", () => channels.extension.show()),
     registerCommand("tirx-lens.showServerLogs", () => channels.server.show()),
@@ -124,11 +128,12 @@ export function activate(context: vscode.ExtensionContext): void {
       void followPythonExtension();
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
+    vscode.workspace.onDidSaveNotebookDocument((notebook) => void cuda.refresh(notebook.uri)),
   );
 
   /** The place of the cursor in the Python file in front. */
   function atCursor(): { readonly source: vscode.Uri; readonly position: Position } | undefined {
-    const editor = vscode.window.activeTextEditor;
+    const editor = activePlace();
     if (editor?.document.languageId !== "python") {
       return undefined;
     }
@@ -138,13 +143,13 @@ export function activate(context: vscode.ExtensionContext): void {
 
   /** The Python file in front, or that of the CUDA in front. */
   function activeSource(): vscode.Uri | undefined {
-    const document = vscode.window.activeTextEditor?.document;
+    const document = activePlace()?.document;
     const shown = document && views.partOf(document.uri);
-    return shown?.view.source ?? (document?.languageId === "python" ? document.uri : undefined);
+    return shown?.view.source ?? (document?.languageId === "python" ? sourceOf(document.uri) : undefined);
   }
 
   async function showMachineCode(part: "ptx" | "sass"): Promise<void> {
-    await cuda.showMachineCode(part, vscode.window.activeTextEditor);
+    await cuda.showMachineCode(part, activePlace());
     linkedCursor.reveal();
   }
 

@@ -1,6 +1,7 @@
 /** "Report a Problem with This Kernel": a draft in an editor, which its author edits and saves. */
 import * as vscode from "vscode";
 import { parseArguments, proposeArguments } from "./cuda/arguments";
+import type { Place } from "./notebooks";
 import {
   problemRequest,
   type Arguments,
@@ -17,7 +18,7 @@ const TITLE = "Report a Problem with This Kernel";
 const OTHERS = "Others…";
 
 /** Ask what the report needs, and open it untitled: nothing is written, and nothing is sent. */
-export async function reportProblem(supervisor: Supervisor, editor: vscode.TextEditor | undefined): Promise<void> {
+export async function reportProblem(supervisor: Supervisor, editor: Place | undefined): Promise<void> {
   if (editor?.document.languageId !== "python") {
     await show("information", "Open the Python file of the kernel first, then report a problem with it.");
     return;

@@ -215,6 +215,8 @@ export interface Failed {
   /** Counted from 0, as are columns. */
   readonly line?: number;
   readonly column?: number;
+  /** The document of that place, where it is no file: a cell of a notebook. */
+  readonly uri?: string;
   /** The document with the whole message, where the server has one. */
   readonly document?: string;
   /** What was built. */

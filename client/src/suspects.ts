@@ -1,5 +1,6 @@
 /** "Find Suspects from a Symptom": what of a kernel may cause it, in a panel beside the kernel. */
 import * as vscode from "vscode";
+import { sourceOf, type Place } from "./notebooks";
 import { suspectsRequest, type Failed, type Suspects, type SuspectsParams, type Symptom } from "./protocol";
 import type { Supervisor } from "./server/supervisor";
 import { askBuild, askSymptom } from "./symptoms";
@@ -28,12 +29,12 @@ export class SuspectPanels implements vscode.Disposable {
 
   constructor(readonly supervisor: Supervisor) {
     this.#changes = vscode.workspace.onDidChangeTextDocument(({ document }) => {
-      this.#changed(document.uri);
+      this.#changed(sourceOf(document.uri));
     });
   }
 
   /** Ask for the symptom, and show the suspects of the kernel at the cursor. */
-  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+  async showBeside(editor: Place | undefined): Promise<void> {
     if (editor?.document.languageId !== "python") {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its suspects.");
       return;
@@ -93,9 +94,9 @@ export class SuspectPanels implements vscode.Disposable {
     await this.#put(shown, guide);
   }
 
-  #changed(uri: vscode.Uri): void {
+  #changed(source: vscode.Uri): void {
     for (const shown of this.#shown.values()) {
-      if (shown.source.toString() === uri.toString()) {
+      if (sourceOf(shown.source).toString() === source.toString()) {
         clearTimeout(shown.timer);
         shown.timer = setTimeout(() => void this.#refresh(shown), PAUSE_MS);
       }

@@ -1,5 +1,6 @@
 /** "Show Worksheet": the tables of a kernel in a panel beside it, kept as its text is. */
 import * as vscode from "vscode";
+import { sourceOf, type Place } from "./notebooks";
 import { worksheetRequest, type Failed, type Worksheet, type WorksheetParams } from "./protocol";
 import type { Supervisor } from "./server/supervisor";
 import { followLink, pageOf } from "./ui/markdownPage";
@@ -28,11 +29,11 @@ export class WorksheetPanels implements vscode.Disposable {
   readonly #changes: vscode.Disposable;
 
   constructor(readonly supervisor: Supervisor) {
-    this.#changes = vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri));
+    this.#changes = vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(sourceOf(document.uri)));
   }
 
   /** Show the worksheet of the kernel at the cursor, or of all kernels of the file. */
-  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+  async showBeside(editor: Place | undefined): Promise<void> {
     if (editor?.document.languageId !== "python") {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its worksheet.");
       return;
@@ -84,15 +85,16 @@ export class WorksheetPanels implements vscode.Disposable {
 
   /** Fill in what is shown of a file anew. */
   async refresh(source: vscode.Uri): Promise<void> {
-    const shown = this.#shown.get(source.toString());
-    if (shown !== undefined) {
-      await this.#refresh(shown);
-    }
+    await Promise.all(this.#of(source).map((shown) => this.#refresh(shown)));
   }
 
-  #changed(uri: vscode.Uri): void {
-    const shown = this.#shown.get(uri.toString());
-    if (shown !== undefined) {
+  /** Those of a file, or of cells of a notebook. */
+  #of(source: vscode.Uri): readonly Shown[] {
+    return [...this.#shown.values()].filter((each) => sourceOf(each.source).toString() === source.toString());
+  }
+
+  #changed(source: vscode.Uri): void {
+    for (const shown of this.#of(source)) {
       clearTimeout(shown.timer);
       shown.timer = setTimeout(() => void this.#refresh(shown), PAUSE_MS);
     }

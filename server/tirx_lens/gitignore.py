@@ -1,7 +1,7 @@
 """What Git would ignore: `.gitignore` files and `.git/info/exclude`, without asking Git.
 
 The patterns are those of gitignore(5), matched by `pathspec`. It is imported when the first ignore
-file is met: naming files costs nothing of it, and the language server never needs it.
+file is met: naming files costs nothing of it, and the language server's own process never does it.
 """
 
 from __future__ import annotations

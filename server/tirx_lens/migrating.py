@@ -9,7 +9,8 @@ from tirx_lens.analysis import Selection, analyse
 from tirx_lens.fixes import apply_edits, apply_safe_fixes
 from tirx_lens.model.given import Given, TvmVersion
 from tirx_lens.model.imported import is_elsewhere
-from tirx_lens.rules.changes.migration import DRIFTED, migrated
+from tirx_lens.rules.changes.migration import ARRIVALS, DRIFTED, migrated
+from tirx_lens.rules.changes.moved_imports import moved_imports
 from tirx_lens.rules.facts.releases import hold
 from tirx_lens.syntax.read import read_kernels
 
@@ -32,41 +33,50 @@ class Migrated:
     Places of what is left are in the new text. A text that needs nothing is as it was.
     """
 
-    text: str
+    source: SourceText
     rewritten: int
     left: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        return self.source.text
 
 
 def migrate(
     source: SourceText, given: Given | None = None, library: Library | None = None
 ) -> Migrated:
-    """Rewrite the calls that 0.27 spells otherwise. Only their own words change.
+    """Rewrite the calls and imports that 0.27 spells otherwise. Only their own words change.
 
     What has no new spelling that is known to be the same instruction is left, and listed.
     """
     given = given or Given()
-    drifted = _drifted(source, given, library)
-    started = apply_edits(source, [edit for edits in drifted for edit in edits])
+    first = (*_unreported(source, given, library), *moved_imports(source).edits)
+    started = apply_edits(source, [edit for edits in first for edit in edits])
     for_target = replace(given, tvm_version=TARGET)
 
     def against_target(text: SourceText) -> Analysis:
         return analyse(text, _RULES, for_target, library)
 
     fixed = apply_safe_fixes(started, against_target)
-    return Migrated(fixed.text, len(drifted) + fixed.applied, fixed.remaining)
+    left = (*moved_imports(fixed.source).left, *fixed.remaining)
+    return Migrated(fixed.source, len(first) + fixed.applied, left)
 
 
-def _drifted(
+def _unreported(
     source: SourceText, given: Given, library: Library | None
 ) -> tuple[tuple[Edit, ...], ...]:
-    """Return the edits of calls that 0.27 takes for another instruction than the kernel means."""
+    """Return the edits of calls of which no table tells that they are older.
+
+    0.27 takes them for another instruction than the kernel means, or 0.25 takes anything there.
+    """
     found: dict[int, tuple[Edit, ...]] = {}
     for kernel in read_kernels(source, given, library).kernels:
-        if not hold(kernel, given.tvm_version).version.is_before(TARGET):
-            continue
+        is_old = hold(kernel, given.tvm_version).version.is_before(TARGET)
         for call in kernel.calls:
             if is_elsewhere(call.callee):
                 continue
-            if call.name in DRIFTED and (edits := migrated(source, call)):
+            wanted = call.name in ARRIVALS or (is_old and call.name in DRIFTED)
+            if wanted and (edits := migrated(source, call)):
                 found[call.callee.start] = edits
     return tuple(found.values())

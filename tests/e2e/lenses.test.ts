@@ -1,15 +1,18 @@
+import { writeFile } from "node:fs/promises";
 import type { Locator } from "playwright-core";
-import { kernel, lineOf } from "./harness/kernels";
+import { brokenKernel, kernel, lineOf } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
 import type { Window } from "./harness/window";
 
-const ARGUMENTS = "# tirx-lens: args M=128 N=128 K=256";
-const STEP2 = kernel("gemm_step2_k_loop.py").split("def run_correctness", 1)[0] ?? "";
-const BUILDER = STEP2.slice(STEP2.indexOf("def gemm("));
-const BOTH = `${STEP2}
-
-# tirx-lens: args M=256 N=128 K=100
-${BUILDER.replace("def gemm(", "def other(")}`;
+const WHOLE = kernel("tma_ring_copy.py");
+const RING = WHOLE.slice(WHOLE.indexOf("import tvm"), WHOLE.indexOf("def run_correctness"));
+const BROKEN = brokenKernel("TX104");
+const OTHER = BROKEN.slice(BROKEN.indexOf("# tirx-lens: args"))
+  .replace("def ring_copy(", "def other(")
+  .replace("ROWS=1024", "ROWS=2048");
+/** A builder without a finding, and one with one. */
+const BOTH = `${RING}\n\n${OTHER}`;
+const STEP2 = kernel("gemm_step2_k_loop.py");
 
 /** The lens with this text; texts are whole words of a row of them. */
 function lens(window: Window, text: string): Locator {
@@ -22,40 +25,35 @@ function row(window: Window, text: string): Locator {
 
 scenario(
   "lenses over each builder open what they name, whatever the cursor is in",
-  { trust: "all", files: { "gemm.py": BOTH, "plain.py": "x = 1\n" } },
+  { trust: "all", files: { "ring.py": BOTH } },
   async (window) => {
     const { page } = window;
-    await window.openFile("gemm.py");
-    await lens(window, "M=128, N=128, K=256 (from the comment)").waitFor();
+    await window.openFile("ring.py");
+    await lens(window, "ROWS=1024, COLS=512 (from the comment)").waitFor();
     await window.picture("1-the-first-builder");
     await window.goToLine(lineOf(BOTH, "def other("));
-    await lens(window, "M=256, N=128, K=100 (from the comment)").waitFor();
-    const second = window.group(0).locator(".codelens-decoration", { hasText: "K=100" });
-    await second.locator("a", { hasText: /^\d+ findings?$/ }).waitFor();
+    await lens(window, "ROWS=2048, COLS=512 (from the comment)").waitFor();
+    const second = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=2048" });
+    await second.locator("a", { hasText: "1 finding" }).waitFor();
     await window.picture("2-the-second-with-findings");
 
-    // The cursor is in the other builder now; the lenses of the first are those of the first.
-    await window.goToLine(lineOf(BOTH, ARGUMENTS));
-    const first = window.group(0).locator(".codelens-decoration", { hasText: "K=256" });
-    await window.goToLine(lineOf(BOTH, "def other("));
-    await window.goToLine(lineOf(BOTH, "def other("));
-    await second.locator("a", { hasText: "Worksheet" }).click();
-    await page.locator(".tab.active", { hasText: "Worksheet of other" }).waitFor();
-    await window.focusGroup(0);
-    await window.goToLine(lineOf(BOTH, ARGUMENTS));
-    await second.locator("a", { hasText: "Worksheet" }).waitFor({ state: "detached" });
+    // The cursor stays in this builder, and the lenses of the other are those of the other.
+    await window.group(0).locator(".view-lines").first().hover();
+    await page.mouse.wheel(0, -20_000);
+    const first = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=1024" });
+    await first.locator("a", { hasText: "Worksheet" }).click();
+    await page.locator(".tab", { hasText: "Worksheet of ring_copy" }).waitFor();
     await first.locator("a", { hasText: "Timeline" }).click();
-    await page.locator(".tab", { hasText: "Timeline gemm.py" }).waitFor();
+    await page.locator(".tab", { hasText: "Timeline ring.py" }).waitFor();
     await window.picture("3-worksheet-and-timeline");
-    await window.focusGroup(0);
     await first.locator("a", { hasText: "Show CUDA" }).click();
-    await window.group(1).locator(".tab", { hasText: "gemm M=128 N=128 K=256.cu" }).waitFor();
+    await window.group(1).locator(".tab", { hasText: "ring_copy ROWS=1024 COLS=512.cu" }).waitFor();
     await window.picture("4-cuda");
 
     // A finding is shown where it is.
     await window.focusGroup(0);
     await window.goToLine(lineOf(BOTH, "def other("));
-    await second.locator("a", { hasText: /^\d+ findings?$/ }).click();
+    await second.locator("a", { hasText: "1 finding" }).click();
     await page.locator(".marker-widget").waitFor();
     await window.picture("5-a-finding");
   },
@@ -63,8 +61,8 @@ scenario(
 
 scenario(
   "arguments are changed by a click, count for all that is open, and are given back",
-  { trust: "all", files: { "gemm.py": STEP2 } },
-  async (window) => {
+  { trust: "all", files: { "gemm.py": STEP2, ".vscode/settings.json": "{}" } },
+  async (window, editor) => {
     const { page } = window;
     await window.openFile("gemm.py");
     await lens(window, "Show CUDA").click();
@@ -97,13 +95,7 @@ scenario(
     await window.picture("5-the-files-own");
 
     // They can be turned off.
-    await page.evaluate(() => undefined);
-    await window.command("Preferences: Open User Settings (JSON)");
-    await page.locator(".tab.active", { hasText: "settings.json" }).waitFor();
-    await page.locator(".editor-group-container.active .view-lines").first().click();
-    await page.keyboard.press("Control+A");
-    await page.keyboard.insertText('{ "tirx-lens.codeLens": false }');
-    await window.save();
+    await writeFile(editor.file(".vscode/settings.json"), '{ "tirx-lens.codeLens": false }');
     await lens(window, "Show CUDA").waitFor({ state: "detached" });
     await window.picture("6-off");
   },

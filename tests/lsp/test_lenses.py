@@ -209,7 +209,7 @@ def test_findings_are_those_of_the_chosen_arguments(edit) -> None:
     published = editor.client.diagnostics(editor.uri, 30)["diagnostics"]
     assert lens["arguments"] == [editor.uri, min(starts_of(published), key=at)]
     editor.use(arguments={"K": "64"})
-    assert editor.titles()[-1] == "M=128, N=128, K=64 (chosen)"
+    assert editor.titles()[-1] == "M=256, N=256, K=64 (chosen)"
     assert editor.client.diagnostics(editor.uri, 30)["diagnostics"] == []
 
 

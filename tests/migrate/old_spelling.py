@@ -11,6 +11,7 @@ _SAME = {
     "T.ptx.cp.async_.bulk.wait_group.read(": "T.ptx.cp_async.bulk.wait_group(",
     "T.ptx.tcgen05.fence__": "T.ptx.tcgen05.fence.",
     "T.ptx.tcgen05.wait__ld.sync.aligned()": "T.ptx.tcgen05.wait.ld()",
+    "T.ptx.tcgen05.wait__st.sync.aligned()": "T.ptx.tcgen05.wait.st()",
     "T.cuda.elect_sync()": "T.ptx.elect_sync()",
 }
 _ALLOC = re.compile(
@@ -18,6 +19,7 @@ _ALLOC = re.compile(
     r"(?P<first>\s*[^,]+), T\.uint32\((?P<columns>\w+)\)"
 )
 _PERMIT = re.compile(r'T\.ptx\["tcgen05\.relinquish_alloc_permit\.cta_group::(\d)[^"]*"\]\(\)')
+_REGISTERS = re.compile(r"T\.ptx\.setmaxnreg\.(inc|dec)\.sync\.aligned\.u32\((\d+)\)")
 
 
 def as_0_26(text: str) -> str:
@@ -27,4 +29,15 @@ def as_0_26(text: str) -> str:
     text = _ALLOC.sub(
         r"T.ptx.tcgen05.\g<what>(\g<first>, n_cols=\g<columns>, cta_group=\g<group>", text
     )
+    text = _REGISTERS.sub(lambda m: f"T.ptx.setmaxnreg({m[1] == 'inc'}, {m[2]})", text)
     return _PERMIT.sub(r"T.ptx.tcgen05.relinquish_alloc_permit(cta_group=\1)", text)
+
+
+def as_0_25(text: str) -> str:
+    """Spell a kernel as 0.25 does, with an import that 0.26 moved. No such TVM builds it here."""
+    old = as_0_26(text)
+    old = old.replace("alloc_tcgen05_mma_AB(", "alloc_mma(").replace('"tma_auto"', '"tma"')
+    head = "from tvm.script import tirx as T\n"
+    moved = "from tvm.backend.cuda.operator.tile_primitive.tma_utils import tma_shared_layout\n"
+    assert head in old
+    return old.replace(head, f"{moved}{head}", 1) + "\n\nLAYOUT = tma_shared_layout  # used\n"

@@ -147,6 +147,9 @@ CALLS = (
     ("tcgen05.commit(bar.ptr_to([0]),  # why\n        cta_group=1)", None),
     ("tcgen05.relinquish_alloc_permit(cta_group=1  # why\n    )", None),
     ("bar.sync(1, 128)", "bar.sync(1, 128)"),
+    ("bar.arrive(1, 256)", "bar.arrive(1, 256)"),
+    ("barrier.sync(1, 128)", "barrier.sync(1, 128)"),
+    ("griddepcontrol.launch_dependents()", "griddepcontrol.launch_dependents()"),
     ("griddepcontrol.wait()", "griddepcontrol.wait()"),
 )
 

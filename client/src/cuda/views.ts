@@ -34,7 +34,7 @@ export interface Stale {
  * Code shows it in the tab where two have the same name.
  */
 export function viewUri(source: vscode.Uri, builder: string, title: string): vscode.Uri {
-  const folder = path.posix.basename(source.path, ".py");
+  const folder = path.posix.basename(source.path).replace(/\.(py|ipynb)$/, "");
   const name = title.replace(/[\\/]/g, "-");
   const query = new URLSearchParams({ source: source.toString(), builder }).toString();
   return vscode.Uri.from({ scheme: SCHEME, path: `/${folder}/${name}.cu`, query });

@@ -1,6 +1,7 @@
 /** A page of rendered Markdown for a panel, of which the links lead to lines. */
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import { notebookAt, sourceOf } from "../notebooks";
 import { lineOfLink } from "../worksheetLinks";
 
 const STYLE = `
@@ -53,12 +54,18 @@ export async function followLink(href: string, path: string, source: vscode.Uri)
   if (place === undefined) {
     return;
   }
-  const uri = place.path === path ? source : vscode.Uri.file(place.path);
+  const uri = place.path === path ? cellOf(source, place.cell) : vscode.Uri.file(place.path);
   const at = new vscode.Position(place.line - 1, 0);
   await vscode.window.showTextDocument(uri, {
     viewColumn: columnOf(uri) ?? vscode.ViewColumn.One,
     selection: new vscode.Range(at, at),
   });
+}
+
+/** The document of a cell of a notebook, counted from 1; a document that is no cell as it is. */
+function cellOf(source: vscode.Uri, number: number | undefined): vscode.Uri {
+  const cells = notebookAt(sourceOf(source))?.getCells();
+  return (number === undefined ? undefined : cells?.[number - 1]?.document.uri) ?? source;
 }
 
 /** The column in which a file is open. */

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.request import BuildRequest, Scalar
     from tirx_lens.compile.targets import Target
     from tirx_lens.model.given import Given
+    from tirx_lens.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,15 @@ class Requests:
         self._workspace = workspace
         self._plain: dict[tuple[Path, str], BuildRequest] = {}
 
-    def make(self, path: Path, text: str, call: Call, target: Target, wish: Wish) -> BuildRequest:
+    def make(
+        self, path: Path, source: SourceText, call: Call, target: Target, wish: Wish
+    ) -> BuildRequest:
         """Make the request of one call at a target, which tells its own architecture if need be."""
         builder = call.builder
         name, own = (builder, {}) if isinstance(builder, str) else (builder.name, builder.arguments)
+        text = source.text
+        if isinstance(builder, Builder):
+            text = source.text_to(builder.last_line - 1)
         plain = self._plain.get((path, name))
         if plain is None:
             plain = prepare(path, text, builder, workspace=self._workspace)

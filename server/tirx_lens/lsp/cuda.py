@@ -199,7 +199,7 @@ class CudaService:
         folders = [to_fs_path(folder.uri) for folder in self._server.workspace.folders.values()]
         return prepare(
             path,
-            document.source.text,
+            document.source.text_to(builder.last_line - 1),
             builder,
             arguments=arguments,
             config=asked.config,

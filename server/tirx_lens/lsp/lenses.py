@@ -208,5 +208,5 @@ def register(server: LensServer) -> None:
         return await server.lenses.lenses_of(params.text_document.uri)
 
     @server.command(USE_ARGUMENTS)
-    def use_arguments(params: Any) -> None:
-        server.lenses.use(params)
+    def use_arguments(ls: Any, *params: object) -> None:
+        ls.lenses.use(*params[:1] or (None,))

@@ -15,6 +15,7 @@ from pygls.uris import to_fs_path
 from tirx_lens import __version__
 from tirx_lens.lsp import (
     actions,
+    all_files,
     completing,
     edits,
     explaining,
@@ -36,6 +37,7 @@ from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.environments import Environments
 from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
+from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
 from tirx_lens.lsp.problem import problem_reply
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
@@ -80,6 +82,7 @@ class LensServer(LanguageServer):
             protocol_cls=protocol.LensProtocol,
             converter_factory=protocol.converter,
             max_workers=1,  # the reader of standard input; nothing of ours runs on pygls's pool
+            notebook_document_sync=NOTEBOOKS,
         )
         self.documents = Documents()
         self.settings = Settings()
@@ -94,9 +97,11 @@ class LensServer(LanguageServer):
         self.whole_messages = WholeMessages(self)
         self.explanations = explaining.Explanations(self)
         self.lenses = lenses.Lenses(self)
+        self.all_files = all_files.AllFiles(self)
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
+        self._shown_cells = ShownCells()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -139,6 +144,8 @@ class LensServer(LanguageServer):
         self.look_at_all()
         if self.settings.hints != before.hints:
             self.explanations.refresh_hints()
+        if not self.settings.enable:
+            self.all_files.clear()
         if self.settings.code_lens != before.code_lens:
             self.lenses.refresh()
 
@@ -158,6 +165,7 @@ class LensServer(LanguageServer):
         self.projects.forget()
         for document in self.documents:
             self.look_at(document)
+        self.all_files.again()
 
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
@@ -167,11 +175,12 @@ class LensServer(LanguageServer):
         self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         self.lenses.forget(document.uri if document else uri)
-        if document is not None and document.uri in self._shown:
-            self._shown.pop(document.uri)
-            self.text_document_publish_diagnostics(
-                publication(document, (), self.documents.encoding)
-            )
+        shown = self._shown.pop(document.uri, None) if document is not None else None
+        if document is None or self.all_files.closed(document, shows=bool(shown)):
+            return
+        if shown is not None:
+            self._send(document, publication(document, (), self.documents.encoding))
+        self._shown_cells.forget(uri)
 
     async def actions_for(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
         """Return the code actions for a range of the newest version of a document."""
@@ -234,6 +243,7 @@ class LensServer(LanguageServer):
     async def end(self) -> None:
         """Stop all work under way. Nothing is sent after."""
         self.schedule.close()
+        self.all_files.close()
         self.background.close()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.cuda.close(), _CLOSE_LIMIT)
@@ -301,7 +311,7 @@ class LensServer(LanguageServer):
         text = await (self._migrated_text if migrates else self._fixed_text)(document)
         return actions.with_edit(action, document, text, self.client)
 
-    async def _migrated_text(self, document: Document) -> str:
+    async def _migrated_text(self, document: Document) -> SourceText:
         from tirx_lens.lsp.analyser import library_of
         from tirx_lens.migrating import migrate
 
@@ -309,16 +319,16 @@ class LensServer(LanguageServer):
         migrated = await self.background.run(
             lambda: migrate(document.source, given, library_of(self, document.uri))
         )
-        return migrated.text
+        return migrated.source
 
-    async def _fixed_text(self, document: Document) -> str:
+    async def _fixed_text(self, document: Document) -> SourceText:
         from tirx_lens.fixes import apply_safe_fixes
 
         analyse = self._analyser_of(document.uri)
         fixed = await self.background.run(
             lambda: apply_safe_fixes(document.source, lambda source: analyse(source, None))
         )
-        return fixed.text
+        return fixed.source
 
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
@@ -330,9 +340,15 @@ class LensServer(LanguageServer):
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
         self._shown[document.uri] = len(findings) + len(built)
-        self.text_document_publish_diagnostics(
-            publication(document, findings, self.documents.encoding, built)
-        )
+        self._send(document, publication(document, findings, self.documents.encoding, built))
+
+    def _send(self, document: Document, params: types.PublishDiagnosticsParams) -> None:
+        """Publish diagnostics; those of a notebook cell by cell."""
+        if not isinstance(document, NotebookDocument):
+            self.text_document_publish_diagnostics(params)
+            return
+        for of_cell in self._shown_cells.news(document, params):
+            self.text_document_publish_diagnostics(of_cell)
 
     def _built(self, document: Document, shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return what builds said of a document, as far as its rules and comments let it."""
@@ -381,6 +397,9 @@ def create_server(
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        opened = server.documents.get(params.text_document.uri)
+        if opened is not None:
+            server.all_files.opened(opened)
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
 
@@ -394,24 +413,36 @@ def create_server(
         if is_configuration(params.text_document.uri):
             server.look_at_all()
             return
-        before = server.environments.found
-        server.projects.forget()  # for clients that do not watch files
-        server.keep(asyncio.create_task(server.environments.compare(before)))
-        look_at_newest(params.text_document.uri)
-        server.look_at_users(params.text_document.uri, anew=True)
-        document = server.documents.get(params.text_document.uri)
-        if document is not None and document.is_python and mentions_tirx(document.source):
-            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
+        server.all_files.saved(params.text_document.uri)
+        saved(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         if any(is_configuration(change.uri) for change in params.changes):
             server.look_at_all()
+        server.all_files.changed(params.changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.close_document(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def did_change_notebook(params: types.DidChangeNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save_notebook(params: types.DidSaveNotebookDocumentParams) -> None:
+        saved(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def did_close_notebook(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.close_document(params.notebook_document.uri)
+        server.documents.close_notebook(params.notebook_document.uri)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -431,8 +462,8 @@ def create_server(
         return types.TextDocumentContentResult(server.whole_messages.text_of(params.uri))
 
     @server.command(SHOW)
-    def show_whole_message(uri: Any) -> None:
-        server.whole_messages.show(uri)
+    def show_whole_message(ls: Any, uri: Any) -> None:
+        ls.whole_messages.show(uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -487,6 +518,17 @@ def create_server(
     explaining.register(server)
     completing.register(server)
     lenses.register(server)
+    all_files.register(server)
+
+    def saved(uri: str) -> None:
+        before = server.environments.found
+        server.projects.forget()  # for clients that do not watch files
+        server.keep(asyncio.create_task(server.environments.compare(before)))
+        look_at_newest(uri)
+        server.look_at_users(uri, anew=True)
+        document = server.documents.get(uri)
+        if document is not None and document.is_python and mentions_tirx(document.source):
+            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

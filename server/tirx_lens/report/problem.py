@@ -12,7 +12,7 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.problem.scrub import Kind, Language
 from tirx_lens.problem.sources import common_folder
 from tirx_lens.report.worksheet import as_markdown as worksheet_as_markdown
-from tirx_lens.report.worksheet_places import Places, Sheets
+from tirx_lens.report.worksheet_places import Sheets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tirx_lens.problem.gather import Problem
     from tirx_lens.problem.scrub import Scrubber
 
-_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*#L\d+\)")
+_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*#(?:C\d+)?L\d+\)")
 _HEADING = re.compile(r"(?m)^#")
 _BACKTICKS = re.compile(r"`{3,}")
 
@@ -105,10 +105,10 @@ class _Writer:
 
     def _findings(self) -> Iterator[str]:
         problem = self._problem
-        places = Places(Path(problem.sources.entry.path), problem.analysis.source)
+        source = problem.sources.entry.source
         yield from ("## What TIRx Lens finds", "")
         for finding in problem.analysis.findings:
-            line = places.line(finding.span)[1]
+            line = source.line_of(finding.span.start) + 1
             level = finding.severity.value
             yield self._clean(f"- line {line}: {finding.code} {level}: {finding.message}")
         if not problem.analysis.findings:

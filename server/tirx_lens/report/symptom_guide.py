@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.report.worksheet_cells import text
-from tirx_lens.report.worksheet_places import Places, href
+from tirx_lens.report.worksheet_places import Places
 from tirx_lens.suspects.suspect import Standing
 
 if TYPE_CHECKING:
@@ -112,7 +112,6 @@ def _fact(places: Places, one: Suspect) -> str:
 def _links(places: Places, spans: Iterable[Span]) -> str:
     found: dict[str, None] = {}
     for span in spans:
-        path, line = places.line(span)
-        other = "" if path == places.path else f"{text(path.name)}:"
-        found.setdefault(f"[{other}{line}]({href(path, line)})")
+        line, link = places.linked_line(span)
+        found.setdefault(f"[{text(line)}]({link})")
     return ", ".join(list(found)[:_MOST_LINKS])

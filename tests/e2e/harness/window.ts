@@ -94,6 +94,15 @@ export class Window {
     await group.locator(".monaco-editor .view-lines .view-line").first().waitFor();
   }
 
+  /** Open a notebook by its name, and return its cells of code. */
+  async openNotebook(name: string): Promise<Locator> {
+    await this.page.keyboard.press("Control+P");
+    await this.#choose(name, path.basename(name));
+    const cells = this.page.locator(".notebookOverlay .cell-list-container .code-cell-row");
+    await cells.locator(".view-line").first().waitFor();
+    return cells;
+  }
+
   /** Run a command by its name in the command palette. */
   async command(name: string): Promise<void> {
     await this.page.keyboard.press("F1");

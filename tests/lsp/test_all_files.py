@@ -1,0 +1,363 @@
+"""Checking all files of a workspace on request, with the real rules."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tirx_lens.cli.main import main
+
+from .raw import REAL_SERVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .raw import RawClient
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+CLEAN = (KERNELS / "tma_ring_copy.py").read_text("utf-8")
+BROKEN = (KERNELS / "broken/tx205_shape_not_divisible.py").read_text("utf-8")
+MENDED = BROKEN.replace("K=500", "K=512")
+CHECK = "tirx-lens.server.checkAllFiles"
+CLEAR = "tirx-lens.server.clearAllFiles"
+CREATED, CHANGED, DELETED = 1, 2, 3
+
+
+class Workspace:
+    """A folder of files, and a server that has it open."""
+
+    def __init__(self, client: RawClient, folder: Path, **settings: Any) -> None:
+        self.client = client
+        self.folder = folder
+        watching = {"didChangeWatchedFiles": {"dynamicRegistration": True}}
+        self.capabilities = client.initialize(
+            capabilities={"workspace": watching, "window": {"workDoneProgress": True}},
+            initializationOptions={"settings": settings},
+            workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}],
+        )["capabilities"]
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def execute(self, command: str, *arguments: Any) -> Any:
+        params = {"command": command, "arguments": list(arguments)}
+        reply = self.client.request("workspace/executeCommand", params, 60)
+        assert "result" in reply, reply
+        return reply["result"]
+
+    def check(self) -> dict[str, Any]:
+        return self.execute(CHECK, {"tells": False})
+
+    def tell(self, **changes: int) -> None:
+        told = [{"uri": self.uri(name), "type": kind} for name, kind in changes.items()]
+        self.client.notify("workspace/didChangeWatchedFiles", {"changes": told})
+
+    def changes(self, changes: dict[str, int]) -> None:
+        self.tell(**changes)
+
+    def codes(self, name: str) -> list[str]:
+        """Return what the next publication for a file says."""
+        return [one["code"] for one in self.client.diagnostics(self.uri(name), 60)["diagnostics"]]
+
+    def published(self) -> set[str]:
+        """Return the URIs of the publications that came and were not waited for."""
+        method = "textDocument/publishDiagnostics"
+        return {m["params"]["uri"] for m in self.client.received if m.get("method") == method}
+
+
+@pytest.fixture
+def make(start, tmp_path: Path) -> Callable[..., Workspace]:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    return lambda **settings: Workspace(start(REAL_SERVER), folder, **settings)
+
+
+def test_it_finds_what_the_command_line_finds(make, capsys, monkeypatch) -> None:
+    workspace = make()
+    workspace.write("a.py", BROKEN)
+    workspace.write("sub/b.py", BROKEN)
+    workspace.write("sub/clean.py", CLEAN)
+    workspace.write("plain.py", "x = 1\n")
+    workspace.write("ignored/c.py", BROKEN)
+    workspace.write("out/d.py", BROKEN)
+    workspace.write("quiet/e.py", BROKEN)
+    workspace.write(".venv/f.py", BROKEN)
+    workspace.write(".gitignore", "ignored/\n")
+    workspace.write(
+        "pyproject.toml",
+        '[tool.tirx-lens]\nexclude = ["out"]\nper-file-ignores = { "quiet/*" = ["TX205"] }\n',
+    )
+    reply = workspace.check()
+    assert (reply["files"], reply["findings"], reply["filesWithFindings"]) == (4, 4, 2)
+    assert reply["message"] == "Checked 4 TIRx files: 4 findings in 2 files."
+    assert workspace.codes("a.py") == ["TX205", "TX205"]
+    assert workspace.codes("sub/b.py") == ["TX205", "TX205"]
+    assert workspace.published() == set()
+    monkeypatch.chdir(workspace.folder)
+    main(["check", "--quiet", "--output-format", "concise"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["a.py"] * 2 + [str(Path("sub", "b.py"))] * 2
+
+
+def test_a_client_that_sends_no_arguments_is_told_in_a_window(make) -> None:
+    workspace = make()
+    workspace.write("a.py", BROKEN)
+    workspace.execute(CHECK)
+    told = workspace.client.notification("window/showMessage")
+    assert told["message"] == "Checked 1 TIRx file: 2 findings in 1 file."
+    assert {CHECK, CLEAR} <= set(workspace.capabilities["executeCommandProvider"]["commands"])
+
+
+def test_an_open_document_is_left_to_itself_and_taken_over_when_closed(make) -> None:
+    workspace = make()
+    workspace.write("a.py", MENDED)
+    workspace.client.open(workspace.uri("a.py"), BROKEN)
+    assert workspace.codes("a.py") == ["TX205", "TX205"]
+    assert workspace.check()["findings"] == 2  # of the text in the editor
+    assert workspace.published() == set()
+    document = {"textDocument": {"uri": workspace.uri("a.py")}}
+    workspace.client.notify("textDocument/didClose", document)
+    assert workspace.codes("a.py") == []  # that of the disk
+    workspace.write("a.py", BROKEN)
+    workspace.tell(**{"a.py": CHANGED})
+    assert workspace.codes("a.py") == ["TX205", "TX205"]
+    workspace.client.open(workspace.uri("a.py"), BROKEN)
+    first = workspace.client.diagnostics(workspace.uri("a.py"), 60)
+    assert first["version"] == 1
+    workspace.client.notify("textDocument/didClose", document)
+    last = workspace.client.diagnostics(workspace.uri("a.py"), 60)
+    assert len(last["diagnostics"]) == 2
+    assert last.get("version") is None
+
+
+def test_before_the_first_check_a_closed_document_is_cleared(make) -> None:
+    workspace = make()
+    workspace.write("a.py", BROKEN)
+    workspace.client.open(workspace.uri("a.py"), BROKEN)
+    assert workspace.codes("a.py") == ["TX205", "TX205"]
+    document = {"textDocument": {"uri": workspace.uri("a.py")}}
+    workspace.client.notify("textDocument/didClose", document)
+    assert workspace.codes("a.py") == []
+
+
+def test_files_are_followed_on_disk(make) -> None:
+    workspace = make()
+    for name in ("a.py", "sub/b.py", "sub/c.py"):
+        workspace.write(name, BROKEN)
+    assert workspace.check()["findings"] == 6
+    registered = [
+        m for m in workspace.client.received if m["method"].endswith("registerCapability")
+    ]
+    globs = [
+        watcher["globPattern"]
+        for message in registered
+        for one in message["params"]["registrations"]
+        for watcher in one["registerOptions"].get("watchers", [])
+    ]
+    assert "**/*.{py,pyi}" in globs
+    for name in ("a.py", "sub/b.py", "sub/c.py"):
+        assert len(workspace.codes(name)) == 2
+    workspace.write("a.py", MENDED)
+    workspace.write("new.py", BROKEN)
+    workspace.changes({"a.py": CHANGED, "new.py": CREATED})
+    assert workspace.codes("a.py") == []
+    assert len(workspace.codes("new.py")) == 2
+    (workspace.folder / "new.py").unlink()
+    workspace.changes({"new.py": DELETED})
+    assert workspace.codes("new.py") == []
+    workspace.changes({"sub": DELETED})  # of a folder, what was in it is not named
+    assert workspace.codes("sub/b.py") == []
+    assert workspace.codes("sub/c.py") == []
+
+
+def test_a_new_file_that_git_ignores_is_passed_over(make) -> None:
+    workspace = make()
+    workspace.write(".gitignore", "scratch*\n")
+    workspace.write("a.py", BROKEN)
+    workspace.check()
+    workspace.write("scratch.py", BROKEN)
+    workspace.write("b.py", BROKEN)
+    workspace.changes({"scratch.py": CREATED, "b.py": CREATED})
+    assert len(workspace.codes("b.py")) == 2
+    workspace.write(".gitignore", "b.py\n")
+    workspace.changes({".gitignore": CHANGED})
+    assert workspace.codes("b.py") == []
+    assert len(workspace.codes("scratch.py")) == 2
+
+
+def test_files_that_import_a_changed_one_are_checked_again(make) -> None:
+    workspace = make()
+    text = BROKEN.replace("BM, BN, BK = 128, 128, 64", "from sizes import BK\nBM, BN = 128, 128", 1)
+    workspace.write("a.py", text)
+    workspace.write("sizes.py", "BK = 500\n")
+    workspace.check()
+    assert workspace.codes("a.py") == ["TX206"]
+    workspace.write("sizes.py", "BK = 64\n")
+    workspace.changes({"sizes.py": CHANGED})
+    assert workspace.codes("a.py") == ["TX205", "TX205"]
+
+
+def test_a_configuration_is_followed_and_what_is_wrong_in_it_is_shown(make) -> None:
+    workspace = make()
+    workspace.write("a.py", BROKEN)
+    workspace.check()
+    assert len(workspace.codes("a.py")) == 2
+    workspace.write("pyproject.toml", '[tool.tirx-lens]\nignore = ["TX205"]\nselekt = 1\n')
+    workspace.changes({"pyproject.toml": CREATED})
+    assert workspace.codes("pyproject.toml") == ["invalid-configuration"]
+    assert workspace.codes("a.py") == []
+    workspace.write("pyproject.toml", "[tool.tirx-lens]\n")
+    workspace.changes({"pyproject.toml": CHANGED})
+    assert len(workspace.codes("a.py")) == 2
+    assert workspace.codes("pyproject.toml") == []
+
+
+def test_clear_takes_everything_away_and_follows_no_more(make) -> None:
+    workspace = make()
+    workspace.write("a.py", BROKEN)
+    workspace.check()
+    assert len(workspace.codes("a.py")) == 2
+    workspace.execute(CLEAR)
+    assert workspace.codes("a.py") == []
+    workspace.changes({"a.py": CHANGED})
+    workspace.check()
+    assert len(workspace.codes("a.py")) == 2
+
+
+def test_the_settings_and_what_was_chosen_count(make, start, tmp_path) -> None:
+    workspace = make(ignore=["TX205"])
+    workspace.write("a.py", BROKEN)
+    assert workspace.check()["findings"] == 0
+    chosen = {"textDocument": {"uri": workspace.uri("a.py")}, "builder": "gemm"}
+    other = Workspace(start(REAL_SERVER), workspace.folder)
+    other.write("a.py", BROKEN)
+    use = "tirx-lens.server.useArguments"
+    other.execute(use, {**chosen, "arguments": {"K": "512"}})
+    assert other.check()["findings"] == 0
+    other.execute(use, chosen)
+    assert other.check()["findings"] == 2
+
+
+def test_progress_is_shown_and_a_check_is_stopped_by_it(make) -> None:
+    workspace = make()
+    for number in range(300):
+        workspace.write(f"{number}.py", BROKEN.replace("K=500", f"K={500 + number}"))
+    client = workspace.client
+    params = {"command": CHECK, "arguments": [{"workDoneToken": "t", "tells": False}]}
+    asked = client.ask("workspace/executeCommand", params)
+
+    def step(kind: str) -> Any:
+        return lambda m: m.get("method") == "$/progress" and m["params"]["value"]["kind"] == kind
+
+    begin = client.wait(step("begin"), 60)["params"]
+    assert begin["token"] == "t"
+    assert begin["value"]["title"] == "Checking TIRx files"
+    assert begin["value"]["cancellable"] is True
+    counted = client.wait(
+        lambda m: step("report")(m) and m["params"]["value"].get("percentage"), 60
+    )
+    assert " of 300 files" in counted["params"]["value"]["message"]
+    client.notify("window/workDoneProgress/cancel", {"token": "t"})
+    reply = client.reply(asked, 60)["result"]
+    assert reply["cancelled"] is True
+    assert 0 < reply["files"] < 300
+    assert reply["message"].startswith("Stopped. Checked ")
+    client.wait(step("end"), 60)
+    assert children(client.process.pid) == []
+
+
+def test_typing_is_answered_while_all_files_are_checked(make) -> None:
+    workspace = make()
+    for number in range(60):
+        workspace.write(f"{number}.py", BROKEN.replace("K=500", f"K={500 + number}"))
+    client = workspace.client
+    params = {"command": CHECK, "arguments": [{"workDoneToken": "t", "tells": False}]}
+    asked = client.ask("workspace/executeCommand", params)
+    client.wait(lambda m: m.get("method") == "$/progress", 60)
+    client.open(workspace.uri("typed.py"), BROKEN)
+    assert len(workspace.codes("typed.py")) == 2
+    client.change(workspace.uri("typed.py"), 2, {"text": MENDED})
+    assert workspace.codes("typed.py") == []
+    assert client.reply(asked, 120)["result"]["files"] == 60
+
+
+def test_a_process_that_dies_costs_its_file(make) -> None:
+    workspace = make()
+    for number in range(40):
+        workspace.write(f"{number}.py", BROKEN.replace("K=500", f"K={500 + number}"))
+    client = workspace.client
+    params = {"command": CHECK, "arguments": [{"tells": False}]}
+    asked = client.ask("workspace/executeCommand", params)
+    client.wait(lambda m: m.get("method", "").endswith("publishDiagnostics"), 60)
+    (running,) = children(client.process.pid)[:1]
+    os.kill(running, signal.SIGKILL)
+    reply = client.reply(asked, 120)["result"]
+    assert reply["files"] in (39, 40)  # it may have been between two files
+    assert len(reply["failures"]) == 40 - reply["files"]
+    assert all("could not be checked" in said for said in reply["failures"])
+
+
+def test_what_is_no_text_is_said_and_what_is_no_file_is_passed_over(make) -> None:
+    workspace = make()
+    for number in range(3):
+        workspace.write(f"{number}.py", BROKEN)
+    os.mkfifo(workspace.folder / "pipe.py")  # not a file: nobody waits for what never comes
+    (workspace.folder / "latin.py").write_bytes(b"# tirx \xff\n")
+    reply = workspace.check()
+    assert reply["files"] == 3
+    assert reply["failures"] == ["latin.py: not a text file that Python could read"]
+
+
+def test_no_folder_or_a_server_that_is_off_is_said(start, make) -> None:
+    client = start(REAL_SERVER)
+    client.initialize()
+    params = {"command": CHECK, "arguments": []}
+    reply = client.request("workspace/executeCommand", params, 60)["result"]
+    assert reply["message"] == "No folder is open: there are no files to check."
+    assert "off" in make(enable=False).check()["message"]
+
+
+def test_nothing_of_the_workspace_is_executed(make) -> None:
+    workspace = make()
+    trap = "open('executed', 'w').close()\n"
+    for name in ("json.py", "tirx_lens.py", "sitecustomize.py", "pickle.py", "struct.py"):
+        workspace.write(name, trap)
+    workspace.write("a.py", "import json\n" + BROKEN + trap)
+    assert workspace.check()["files"] == 1
+    assert not list(workspace.folder.rglob("executed"))
+
+
+def test_the_server_ends_while_files_are_checked(make) -> None:
+    workspace = make()
+    for number in range(300):
+        workspace.write(f"{number}.py", BROKEN)
+    client = workspace.client
+    client.ask("workspace/executeCommand", {"command": CHECK, "arguments": []})
+    client.wait(lambda m: m.get("method", "").endswith("publishDiagnostics"), 60)
+    running = children(client.process.pid)
+    assert running
+    assert client.stop() == 0
+    assert not [pid for pid in running if is_alive(pid)]
+
+
+def children(pid: int) -> list[int]:
+    said = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+    return [int(word) for word in said.stdout.split()]
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes and processes' names")
