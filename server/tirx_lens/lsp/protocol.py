@@ -18,7 +18,7 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from tirx_lens.lsp import messages, target_messages
+from tirx_lens.lsp import messages, problem_messages, target_messages
 from tirx_lens.lsp.cells import document_of, into_cells, into_text
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _OURS = (
     messages.ARGUMENTS,
     messages.TIMELINE,
     messages.WORKSHEET,
+    problem_messages.SUSPECTS,
+    problem_messages.PROBLEM,
     target_messages.TARGETS,
     target_messages.CHOOSE_TARGET,
     target_messages.DOCTOR,
