@@ -108,7 +108,7 @@ def _builder(
     configured = Configured.of_source(arguments)
     given = configured.options(path).given
     configured.refuse_problems()
-    found = builders_of(source.data.decode("utf-8"), given)
+    found = builders_of(source, given)
     wanted = [one for one in found if name is None or one.name == name]
     if len(wanted) == 1:
         builder = wanted[0]
