@@ -40,11 +40,16 @@ scenario(
     await page.locator(".gettingStartedContainer", { hasText: "Choose the Python that has TVM" }).first().waitFor();
     assert.equal(await page.locator(".getting-started-step").count(), 6);
     for (const [theme, kind] of [
-      ["Light Modern", "light"],
-      ["Dark High Contrast", "high-contrast"],
-      ["Dark Modern", "dark"],
+      ["Light Modern", "vs"],
+      ["Dark High Contrast", "hc-black"],
+      ["Dark Modern", "vs-dark"],
     ] as const) {
       await window.chooseTheme(theme);
+      await page.locator(`.monaco-workbench.${kind}`).first().waitFor();
+      await eventually("its picture is there", async () => {
+        const counts = page.frames().map((frame) => frame.locator("svg text", { hasText: "with TVM" }).count());
+        return (await Promise.all(counts.map((count) => count.catch(() => 0)))).some((count) => count > 0);
+      });
       await window.picture(`1-${kind}`);
     }
 
