@@ -144,9 +144,15 @@ def find_builders(text: str) -> tuple[Builder, ...]:
     )
 
 
-def find_builder(text: str, name: str) -> Builder | None:
-    """Return the module-level function of that name, whether or not it looks like a builder."""
-    return next((item for item in _functions(text) if item.name == name), None)
+def find_builder(text: str, name: str, line: int | None = None) -> Builder | None:
+    """Return the module-level function of that name, whether or not it looks like a builder.
+
+    Where cells of a notebook define it anew, the first that ends at or behind `line`, counted from
+    1, is meant.
+    """
+    named = [item for item in _functions(text) if item.name == name]
+    behind = (item for item in named if line is None or item.last_line >= line)
+    return next(behind, named[-1] if named else None)
 
 
 def _functions(text: str) -> Iterator[Builder]:
