@@ -49,7 +49,7 @@ scenario(
     await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=500");
     await window.save();
     await problemsOf(window, "broken.py").first().waitFor();
-    await page.keyboard.press("Control+F4");
+    await window.command("View: Close Editor");
     await page.locator(".tab", { hasText: "broken.py" }).waitFor({ state: "detached" });
     await problemsOf(window, "broken.py").first().waitFor();
     await window.picture("4-closed");
