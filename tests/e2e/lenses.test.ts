@@ -38,8 +38,9 @@ scenario(
     await window.picture("2-the-second-with-findings");
 
     // The cursor stays in this builder, and the lenses of the other are those of the other.
-    await page.mouse.move(700, 400);
-    await page.mouse.wheel(0, -20_000);
+    for (let line = 0; line < 90; line++) {
+      await page.keyboard.press("Control+ArrowUp"); // scrolls, and leaves the cursor
+    }
     const first = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=1024" });
     await first.locator("a", { hasText: "Worksheet" }).click();
     await page.locator(".tab", { hasText: "Worksheet of ring_copy" }).waitFor();
