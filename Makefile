@@ -21,12 +21,13 @@ NODE_READY := node_modules/.ready
 VSCODE_READY := .build/vscode/.ready
 CHROMIUM_READY := .build/chromium.ready
 SSHD_READY := .build/sshd.ready
+EMACS_READY := .build/emacs.ready
 CORPUS_READY := .build/corpus/.ready
 LIBRARIES := .build/libraries-$(VSIX_TARGET)
 INSTALLED := .build/run/installed
 
 SERVER_SOURCES := $(shell find server client/python -type f -not -path '*/__pycache__/*')
-CLIENT_SOURCES := $(shell find client/src -type f) esbuild.mjs dev/notices.mjs tsconfig.json
+CLIENT_SOURCES := $(shell find client/src client/walkthrough -type f) esbuild.mjs dev/notices.mjs tsconfig.json
 
 help:
 	@echo 'make run     set up, show the checks and one generated CUDA, and serve a real VS Code'
@@ -88,6 +89,7 @@ setup-test:
 	  "tvm_tirx environment=$(TVM_TIRX_READY)" \
 	  "Node packages=$(NODE_READY)" "Extension for each system=vsix-all" \
 	  "VS Code server=$(VSCODE_READY)" "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
+	  "Emacs=$(EMACS_READY)" \
 	  "Corpus of kernels=$(CORPUS_READY)"
 
 setup-check:
@@ -116,6 +118,11 @@ $(CHROMIUM_READY):
 
 $(SSHD_READY): dev/sshd.sh
 	sh dev/sshd.sh
+	mkdir -p $(@D)
+	touch $@
+
+$(EMACS_READY): dev/emacs.sh
+	sh dev/emacs.sh
 	mkdir -p $(@D)
 	touch $@
 

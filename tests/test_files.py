@@ -220,7 +220,7 @@ def test_a_text_is_written_back_as_it_was_read(tmp_path: Path, data: bytes) -> N
     (tmp_path / "f.py").write_bytes(data)
     file = read_file(tmp_path / "f.py")
     assert isinstance(file, SourceFile)
-    assert file.encoded(file.source.text) == data
+    assert file.encoded(file.source) == data
     assert not file.source.text.startswith("\ufeff")
 
 
@@ -228,8 +228,8 @@ def test_a_text_that_its_encoding_cannot_hold_is_not_written(tmp_path: Path) -> 
     (tmp_path / "f.py").write_bytes(b"# coding: latin-1\n")
     file = read_file(tmp_path / "f.py")
     assert isinstance(file, SourceFile)
-    assert file.encoded("内") is None
+    assert file.encoded(SourceText("内")) is None
     (tmp_path / "g.py").write_bytes(b"# coding: utf-7\nx = '+AGE-'\n")  # "a", which needs no code
     other = read_file(tmp_path / "g.py")
     assert isinstance(other, SourceFile)
-    assert other.encoded(other.source.text + "y") is None
+    assert other.encoded(SourceText(other.source.text + "y")) is None

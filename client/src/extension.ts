@@ -11,15 +11,20 @@ import { ResourcePanel } from "./cuda/resources";
 import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { builderOf, goToFinding } from "./lenses";
+import { activePlace, sourceOf } from "./notebooks";
+import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
+import { chooseInterpreter } from "./python/pick";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { SuspectPanels } from "./suspects";
 import { TargetPicker } from "./targets/picker";
 import { targetMemory } from "./targets/workspace";
 import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
+import { Walkthrough } from "./welcome/walkthrough";
 import { WorksheetPanels } from "./worksheet";
 
 /** What `deactivate` has to wait for; VS Code calls it with no arguments. */
@@ -31,7 +36,8 @@ export function activate(context: vscode.ExtensionContext): void {
     server: vscode.window.createOutputChannel("TIRx Lens Server", { log: true }),
   };
   const item = new StatusItem();
-  const supervisor = new Supervisor(context, channels, item);
+  const walkthrough = new Walkthrough(context);
+  const supervisor = new Supervisor(context, channels, item, (status) => walkthrough.tvmFound(status.tvmVersion));
   running = supervisor;
   const views = new Views();
   const architecture = new Architecture(context.workspaceState);
@@ -48,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
   const timelines = new TimelinePanels(supervisor, context.extensionUri);
+  const suspects = new SuspectPanels(supervisor);
 
   context.subscriptions.push(
     channels.extension,
@@ -61,34 +68,39 @@ export function activate(context: vscode.ExtensionContext): void {
     linkedCursor,
     worksheets,
     timelines,
+    suspects,
     trackTirxFiles(),
+    walkthrough,
+    registerCommand("tirx-lens.chooseInterpreter", () => chooseInterpreter(channels.extension)),
+    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(activePlace())),
+    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, activePlace())),
     registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined
-        ? worksheets.showBeside(vscode.window.activeTextEditor)
+        ? worksheets.showBeside(activePlace())
         : worksheets.show(meant.source, meant);
     }),
     registerCommand("tirx-lens.showTimeline", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined
-        ? timelines.showBeside(vscode.window.activeTextEditor)
+        ? timelines.showBeside(activePlace())
         : timelines.show(meant.source, meant);
     }),
     registerCommand("tirx-lens.showGeneratedCuda", async (...given: unknown[]) => {
       const meant = builderOf(given);
       await (meant === undefined
-        ? cuda.showBeside(vscode.window.activeTextEditor)
+        ? cuda.showBeside(activePlace())
         : cuda.showBuilder(meant.source, meant.builder));
       linkedCursor.reveal();
     }),
     registerCommand("tirx-lens.chooseArguments", async (...given: unknown[]) => {
       const meant = builderOf(given) ?? atCursor();
       if (meant !== undefined && (await chooseArguments(supervisor, context.workspaceState, meant))) {
-        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(meant.source)));
+        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(sourceOf(meant.source))));
       }
     }),
     registerCommand("tirx-lens.goToFinding", goToFinding),
-    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(vscode.window.activeTextEditor)),
+    registerCommand("tirx-lens.compareWithPreviousBuild", () => cuda.compareWithPrevious(activePlace())),
     registerCommand("tirx-lens.showPtx", () => showMachineCode("ptx")),
     registerCommand("tirx-lens.showSass", () => showMachineCode("sass")),
     registerCommand("tirx-lens.chooseArchitecture", async () => {
@@ -103,7 +115,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     registerCommand("tirx-lens.checkTargets", () => targets.check(activeSource())),
     registerCommand("tirx-lens.retryBuild", (uri?: vscode.Uri) =>
-      cuda.retry(uri ?? vscode.window.activeTextEditor?.document.uri),
+      cuda.retry(uri ?? activePlace()?.document.uri),
     ),
     registerCommand("tirx-lens.checkAllFiles", () => checkAllFiles(supervisor)),
     registerCommand("tirx-lens.clearAllFiles", () => clearAllFiles(supervisor)),
@@ -121,11 +133,12 @@ export function activate(context: vscode.ExtensionContext): void {
       void followPythonExtension();
     }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
+    vscode.workspace.onDidSaveNotebookDocument((notebook) => void cuda.refresh(notebook.uri)),
   );
 
   /** The place of the cursor in the Python file in front. */
   function atCursor(): { readonly source: vscode.Uri; readonly position: Position } | undefined {
-    const editor = vscode.window.activeTextEditor;
+    const editor = activePlace();
     if (editor?.document.languageId !== "python") {
       return undefined;
     }
@@ -135,13 +148,13 @@ export function activate(context: vscode.ExtensionContext): void {
 
   /** The Python file in front, or that of the CUDA in front. */
   function activeSource(): vscode.Uri | undefined {
-    const document = vscode.window.activeTextEditor?.document;
+    const document = activePlace()?.document;
     const shown = document && views.partOf(document.uri);
-    return shown?.view.source ?? (document?.languageId === "python" ? document.uri : undefined);
+    return shown?.view.source ?? (document?.languageId === "python" ? sourceOf(document.uri) : undefined);
   }
 
   async function showMachineCode(part: "ptx" | "sass"): Promise<void> {
-    await cuda.showMachineCode(part, vscode.window.activeTextEditor);
+    await cuda.showMachineCode(part, activePlace());
     linkedCursor.reveal();
   }
 

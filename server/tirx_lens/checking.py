@@ -8,9 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import analyse
-from tirx_lens.files import SourceFile, Unreadable, read_file
+from tirx_lens.files import Unreadable, decode, read_file
 from tirx_lens.fixes import apply_safe_fixes
-from tirx_lens.model.source import SourceText
 from tirx_lens.report.checked import CheckedFile
 from tirx_lens.rewrite import Rewrite
 from tirx_lens.syntax.read import open_library
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirx_lens.configuration.options import FileOptions
+    from tirx_lens.files import SourceFile
+    from tirx_lens.notebook.file import NotebookFile
 
 
 class Fixing(Enum):
@@ -68,7 +69,7 @@ def check_file(
 
 def check_text(
     path: Path,
-    file: SourceFile,
+    file: SourceFile | NotebookFile,
     options: FileOptions,
     fixing: Fixing = Fixing.NONE,
     cache: SourceCache | None = None,
@@ -85,9 +86,10 @@ def check_text(
                 f"fixes do not come to an end: stopped after {mended.applied}; run it again, or "
                 "mend what is left by hand"
             )
-        after = file.encoded(mended.text) if mended.applied else None
-        if after is not None:
-            source, fixed = SourceText(mended.text), mended.applied
+        after = file.encoded(mended.source) if mended.applied else None
+        reread = decode(path, after) if after is not None else None
+        if after is not None and reread is not None and not isinstance(reread, Unreadable):
+            source, fixed = reread.source, mended.applied
             rewrite = Rewrite(file.data, after)
         elif mended.applied:
             failures.append(f"left as it is: its encoding, {file.encoding}, cannot hold the fixes")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.gitignore import NOTHING, Ignored
 from tirx_lens.model.source import SourceText
+from tirx_lens.notebook.file import SUFFIX as NOTEBOOK
+from tirx_lens.notebook.file import NotebookFile, read_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 
 _NEVER = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox"}
+    | {".ipynb_checkpoints"}
 )
-_PYTHON = (".py", ".pyi")
+PYTHON_SUFFIXES = (".py", ".pyi")
+_SOURCES = (*PYTHON_SUFFIXES, NOTEBOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class SourceFile:
     encoding: str
     source: SourceText
 
-    def encoded(self, text: str) -> bytes | None:
+    def encoded(self, text: SourceText) -> bytes | None:
         """Return another text as the bytes of this file: same encoding, byte order mark kept.
 
         None where that would change more than the text does: the encoding has no such character,
@@ -48,7 +52,7 @@ class SourceFile:
         try:
             if self._encode(self.source.data.decode("utf-8")) != self.data:
                 return None
-            return self._encode(text)
+            return self._encode(text.text)
         except UnicodeError:
             return None
 
@@ -63,7 +67,7 @@ def find_files(
     *,
     respect_gitignore: bool = True,
 ) -> Iterator[Path | Unreadable]:
-    """Yield the Python files named, or in the folders named, each once, in a fixed order.
+    """Yield the Python files and notebooks named, or in the folders named, each once, in order.
 
     `exclude` holds shell patterns for file names, folder names or whole paths. A file that is named
     is read whatever it is called, and whatever Git ignores. Passed over in folders: those of tools
@@ -82,8 +86,8 @@ def find_files(
 
 
 def would_find(path: Path, folder: Path, passes_over: Callable[[Path], bool] | None = None) -> bool:
-    """Tell whether `find_files` would find a file in a folder, if the file is there."""
-    if folder not in path.parents or not path.name.endswith(_PYTHON):
+    """Tell whether `find_files` would find a file of Python in a folder, if it is there."""
+    if folder not in path.parents or not path.name.endswith(PYTHON_SUFFIXES):
         return False
     is_passed_over = passes_over or (lambda _: False)
     place, real = folder, os.path.realpath(folder)
@@ -103,8 +107,11 @@ def read_source(path: Path) -> SourceText | Unreadable:
     return read if isinstance(read, Unreadable) else read.source
 
 
-def read_file(path: Path) -> SourceFile | Unreadable:
-    """Read a file. One that is none, a pipe perhaps, is not opened: it might never end."""
+def read_file(path: Path) -> SourceFile | NotebookFile | Unreadable:
+    """Read a file of Python, or a notebook.
+
+    One that is no file, a pipe perhaps, is not opened: it might never end.
+    """
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -120,8 +127,14 @@ def read_file(path: Path) -> SourceFile | Unreadable:
     return decode(path, data)
 
 
-def decode(path: Path, data: bytes) -> SourceFile | Unreadable:
-    """Decode a file's bytes as Python does, line ends kept; `path` is for the message only."""
+def decode(path: Path, data: bytes) -> SourceFile | NotebookFile | Unreadable:
+    """Decode a file's bytes as Python does, line ends kept, or as a notebook by the name of `path`.
+
+    Of `path` nothing is read.
+    """
+    if path.name.endswith(NOTEBOOK):
+        notebook = read_notebook(data)
+        return Unreadable(path, notebook) if isinstance(notebook, str) else notebook
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return SourceFile(data, encoding, SourceText(data.decode(encoding)))
@@ -173,7 +186,7 @@ def _walk(folder: Path, rules: _Rules) -> Iterator[_Found | Unreadable]:
                 if entry.name in _NEVER or ignored.folder(absolute) or rules.passes_over(path):
                     continue
                 inner.append((path, absolute, ignored.inside(absolute)))
-            elif entry.name.endswith(_PYTHON) and _is_file(entry):
+            elif entry.name.endswith(_SOURCES) and _is_file(entry):
                 if ignored.file(absolute) or rules.passes_over(path):
                     continue
                 yield _Found(path, os.path.realpath(path) if entry.is_symlink() else absolute)

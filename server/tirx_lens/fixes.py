@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Applicability, Finding, Severity
-from tirx_lens.model.source import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tirx_lens.analysis import Analysis
     from tirx_lens.model.finding import Edit, Fix
+    from tirx_lens.model.source import SourceText
 
 MAX_ROUNDS = 100
 """Each round analyses the text anew; fixes that overlap need one round each."""
@@ -27,24 +27,20 @@ class FixedText:
     or the rounds did not suffice.
     """
 
-    text: str
+    source: SourceText
     applied: int
     remaining: tuple[Finding, ...]
     settled: bool = True
 
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        return self.source.text
+
 
 def apply_edits(source: SourceText, edits: Iterable[Edit]) -> SourceText:
     """Apply edits that do not overlap. An insertion goes before a change at the same place."""
-    data = source.data
-    pieces = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: edit.span):
-        if edit.span.start < done:
-            raise ValueError("edits overlap")
-        pieces += [data[done : edit.span.start], edit.text.encode("utf-8", errors="replace")]
-        done = edit.span.end
-    pieces.append(data[done:])
-    return SourceText(b"".join(pieces).decode("utf-8", errors="replace"))
+    return source.edited(edits)
 
 
 def apply_safe_fixes(
@@ -68,7 +64,7 @@ def apply_safe_fixes(
         ]
         batch = _compatible(candidates)
         if not batch:
-            return FixedText(source.text, applied, findings)
+            return FixedText(source, applied, findings)
         fixed, after = _try(source, batch, analyse)
         if not _holds(findings, batch, after):
             bad = [
@@ -85,7 +81,7 @@ def apply_safe_fixes(
         if source.text in met:
             break
         met.add(source.text)
-    return FixedText(source.text, applied, findings, settled=False)
+    return FixedText(source, applied, findings, settled=False)
 
 
 def is_fixable(finding: Finding, *, unsafe: bool = False) -> bool:

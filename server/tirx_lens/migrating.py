@@ -9,15 +9,15 @@ from tirx_lens.analysis import Selection, analyse
 from tirx_lens.fixes import apply_edits, apply_safe_fixes
 from tirx_lens.model.given import Given, TvmVersion
 from tirx_lens.model.imported import is_elsewhere
-from tirx_lens.model.source import SourceText
 from tirx_lens.rules.changes.migration import ARRIVALS, DRIFTED, migrated
-from tirx_lens.rules.changes.moved_imports import moved_imports
 from tirx_lens.rules.facts.releases import hold
+from tirx_lens.syntax.moved_imports import moved_imports
 from tirx_lens.syntax.read import read_kernels
 
 if TYPE_CHECKING:
     from tirx_lens.analysis import Analysis
     from tirx_lens.model.finding import Edit, Finding
+    from tirx_lens.model.source import SourceText
     from tirx_lens.syntax.library import Library
 
 TARGET = TvmVersion.V0_27
@@ -33,9 +33,14 @@ class Migrated:
     Places of what is left are in the new text. A text that needs nothing is as it was.
     """
 
-    text: str
+    source: SourceText
     rewritten: int
     left: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        return self.source.text
 
 
 def migrate(
@@ -54,8 +59,8 @@ def migrate(
         return analyse(text, _RULES, for_target, library)
 
     fixed = apply_safe_fixes(started, against_target)
-    left = (*moved_imports(SourceText(fixed.text)).left, *fixed.remaining)
-    return Migrated(fixed.text, len(first) + fixed.applied, left)
+    left = (*moved_imports(fixed.source).left, *fixed.remaining)
+    return Migrated(fixed.source, len(first) + fixed.applied, left)
 
 
 def _unreported(

@@ -56,7 +56,11 @@ def hold_against_comments(
             for found in _unused(comment, used, source, reports)
         ]
         shared = shared_definitions(source) if unused else ()
-        left += [found for comment, found in unused if not _may_work_elsewhere(comment, shared)]
+        left += [
+            found.fitted(source)
+            for comment, found in unused
+            if not _may_work_elsewhere(comment, shared)
+        ]
     return tuple(sorted(left, key=lambda found: (found.span.start, found.code)))
 
 

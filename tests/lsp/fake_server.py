@@ -189,9 +189,13 @@ if __name__ == "__main__":
     from tirx_lens.lsp.startup import load_protocol_types
 
     load_protocol_types()
+    from tirx_lens.lsp import settings
     from tirx_lens.lsp.logs import log_to_stderr
     from tirx_lens.lsp.server import create_server
     from tirx_lens.lsp.stdio import serve
+
+    # The rules of this server stand in no registry, so their codes are taken as they are.
+    settings.known_codes = lambda _, codes: (codes, [])
 
     log_to_stderr("info")
     sys.exit(serve(create_server(analyse, FakeCompiler)))

@@ -97,7 +97,7 @@ class RawClient:
 
     def initialize(self, **params: Any) -> dict[str, Any]:
         defaults = {"processId": None, "rootUri": None, "capabilities": {}}
-        reply = self.request("initialize", defaults | params)
+        reply = self.request("initialize", defaults | params, 60)
         self.notify("initialized", {})
         return reply["result"]
 

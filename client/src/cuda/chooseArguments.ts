@@ -1,6 +1,7 @@
 /** Choosing the arguments of a builder: others of those that are given, typed ones, or the file's own. */
 import * as vscode from "vscode";
 import { ExecuteCommandRequest, type Position } from "vscode-languageclient/node";
+import { sourceOf } from "../notebooks";
 import { argumentsRequest, type ArgumentsInUse, type Arguments } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { show } from "../ui/notify";
@@ -47,8 +48,9 @@ export async function chooseArguments(
   if (chosen === undefined) {
     return false;
   }
-  await choose(memory, uri, reply.builder, chosen);
-  const choice = { textDocument: { uri }, builder: reply.builder, ...chosen };
+  const own = sourceOf(source).toString();
+  await choose(memory, own, reply.builder, chosen);
+  const choice = { textDocument: { uri: own }, builder: reply.builder, ...chosen };
   await session.client.sendRequest(ExecuteCommandRequest.type, { command: USE, arguments: [choice] });
   return true;
 }

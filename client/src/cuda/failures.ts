@@ -12,7 +12,7 @@ export function failureButtons(
   { life, status }: Supervisor,
   log: vscode.LogOutputChannel,
 ): readonly Button[] {
-  const { file, line = 0, column = 0, detail, document } = failure;
+  const { file, line = 0, column = 0, detail, document, uri } = failure;
   const buttons: Button[] = [];
   if (failure.canRetry === true && retry !== undefined) {
     buttons.push({ title: "Retry", run: retry });
@@ -21,7 +21,10 @@ export function failureButtons(
     const place = new vscode.Position(line, column);
     buttons.push({
       title: "Go to Place",
-      run: () => vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(place, place) }),
+      run: () => {
+        const at = uri === undefined ? vscode.Uri.file(file) : vscode.Uri.parse(uri, true);
+        return vscode.window.showTextDocument(at, { selection: new vscode.Range(place, place) });
+      },
     });
   }
   if (detail !== "") {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { WorkDoneProgress } from "vscode-languageclient/node";
+import { sourceOf, textOf, type Place } from "../notebooks";
 import { cudaRequest, type Choice, type Cuda, type CudaParams, type CudaResult, type Failed } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import type { TargetPicker } from "../targets/picker";
@@ -12,7 +13,7 @@ import { askArguments, askArgumentSet, askBuilder, askConfig } from "./ask";
 import type { Architecture } from "./architecture";
 import { lastChoice, remember } from "./choices";
 import { failureButtons, sentence, whyNot } from "./failures";
-import { editedSince, textOf } from "./staleness";
+import { editedSince } from "./staleness";
 import { previousUri, viewUri, type View, type Views } from "./views";
 
 type Progress = vscode.Progress<{ readonly message: string }>;
@@ -33,14 +34,14 @@ export class CudaGenerator implements vscode.Disposable {
   ) {}
 
   /** Build the kernel at the cursor and show its CUDA beside it, asking for what is missing. */
-  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+  async showBeside(editor: Place | undefined): Promise<void> {
     if (editor?.document.languageId !== "python") {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its CUDA.");
       return;
     }
     const { line, character } = editor.selection.active;
     const position = { line, character };
-    await this.#show(editor.document.uri, { textDocument: { uri: editor.document.uri.toString() }, position });
+    await this.#show(sourceOf(editor.document.uri), { textDocument: { uri: editor.document.uri.toString() }, position });
   }
 
   /** Build a builder's kernel as it was last chosen and show its CUDA, asking for what is missing. */
@@ -155,7 +156,7 @@ export class CudaGenerator implements vscode.Disposable {
       const previous = result.text === view.cuda.text ? view.previous : view.cuda.text;
       const stale = editedSince(built, textOf(view.source));
       const next = { ...built, uri, cuda: result, previous, stale };
-      await this.#remember(sameBuild(next), result);
+      await this.#remember({ ...sameBuild(next), textDocument: { uri: next.source.toString() } }, result);
       if (uri.toString() === view.uri.toString()) {
         this.views.put(next);
       } else {
@@ -179,7 +180,7 @@ export class CudaGenerator implements vscode.Disposable {
 
   /** Build a view again that could not be built, or whose source was edited. */
   async retry(uri: vscode.Uri | undefined): Promise<void> {
-    const view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.views.openViewsOf(uri)[0]);
+    const view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.#viewOf(uri));
     if (view !== undefined) {
       // Told anew where it fails again: the user has asked.
       await this.#refreshView({ ...view, stale: view.stale && { ...view.stale, failed: false } });
@@ -198,13 +199,19 @@ export class CudaGenerator implements vscode.Disposable {
     const old = this.views.of(uri);
     const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
     const stale = editedSince({ source, builtFrom }, textOf(source));
-    const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, builtFrom, stale };
+    const asked = vscode.Uri.parse(params.textDocument.uri);
+    const view = { uri, source, asked, builder: cuda.builder, given: params.answers, cuda, previous, builtFrom, stale };
     this.views.put(view);
-    await this.#remember(params, cuda);
+    await this.#remember({ ...params, textDocument: { uri: source.toString() } }, cuda);
     await this.views.reveal(view);
     for (const note of cuda.notes) {
       this.log.warn(note);
     }
+  }
+
+  /** The first view that is open of a document, or of the notebook that it is a cell of. */
+  #viewOf(uri: vscode.Uri): View | undefined {
+    return this.views.openViewsOf(sourceOf(uri))[0];
   }
 
   #last(source: vscode.Uri, builder: string): Choice | undefined {
@@ -222,9 +229,9 @@ export class CudaGenerator implements vscode.Disposable {
   }
 
   /** Show what the newest build of the active CUDA, or of the active source's, has changed. */
-  async compareWithPrevious(editor: vscode.TextEditor | undefined): Promise<void> {
+  async compareWithPrevious(editor: Place | undefined): Promise<void> {
     const uri = editor?.document.uri;
-    const view = uri === undefined ? undefined : (this.views.of(uri) ?? this.views.openViewsOf(uri)[0]);
+    const view = uri === undefined ? undefined : (this.views.of(uri) ?? this.#viewOf(uri));
     if (view === undefined) {
       await show("information", "Show the generated CUDA of a kernel first; it is compared after its next build.");
     } else if (view.previous === undefined) {
@@ -236,12 +243,12 @@ export class CudaGenerator implements vscode.Disposable {
   }
 
   /** Show the PTX or the SASS of the active CUDA, or of the active source's, linked to both. */
-  async showMachineCode(part: "ptx" | "sass", editor: vscode.TextEditor | undefined): Promise<void> {
+  async showMachineCode(part: "ptx" | "sass", editor: Place | undefined): Promise<void> {
     const uri = editor?.document.uri;
-    let view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.views.openViewsOf(uri)[0]);
+    let view = uri === undefined ? undefined : (this.views.partOf(uri)?.view ?? this.#viewOf(uri));
     if (view === undefined && editor?.document.languageId === "python") {
       await this.showBeside(editor);
-      view = this.views.openViewsOf(editor.document.uri)[0];
+      view = this.#viewOf(editor.document.uri);
     }
     if (view === undefined) {
       return;
@@ -338,8 +345,10 @@ export class CudaGenerator implements vscode.Disposable {
 /** The request for what a view shows, built anew. */
 function sameBuild(view: View): CudaParams {
   const { config, argumentSet } = view.cuda;
+  // A cell that is gone is in no notebook: then the notebook's own is meant.
+  const isThere = sourceOf(view.asked).toString() === view.source.toString();
   return {
-    textDocument: { uri: view.source.toString() },
+    textDocument: { uri: (isThere ? view.asked : view.source).toString() },
     builder: view.builder,
     ...(view.given === undefined ? {} : { answers: view.given }),
     ...(config === null ? {} : { config }),

@@ -1,5 +1,6 @@
 /** What kernels take of their GPU: a panel with every figure, and a hint behind each kernel's head. */
 import * as vscode from "vscode";
+import { sourceOf } from "../notebooks";
 import type { Fact, Resources } from "../protocol";
 import { SCHEME, type View, type Views } from "./views";
 
@@ -71,7 +72,7 @@ export class ResourcePanel
   /** Behind the line of the source that the kernel's own signature came from. */
   #inSource(document: vscode.TextDocument): vscode.InlayHint[] {
     const uri = document.uri.toString();
-    return this.views.openViewsOf(document.uri).flatMap((view) =>
+    return this.views.openViewsOf(sourceOf(document.uri)).flatMap((view) =>
       view.cuda.outline.flatMap((mark, index) => {
         const head = view.cuda.map.find((link) => link.line === mark.range.start.line)?.frames[0];
         const resources = view.cuda.resources[index];

@@ -1,6 +1,7 @@
 /** Says of CUDA that is older than its source that it is, and offers to build it again. */
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { sourceOf, textOf } from "../notebooks";
 import { plain } from "../ui/plain";
 import { SCHEME, type Stale, type View, type Views } from "./views";
 
@@ -15,7 +16,8 @@ export class Staleness implements vscode.CodeLensProvider, vscode.Disposable {
     this.#registrations = vscode.Disposable.from(
       this.#changed,
       vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, this),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#edited(document)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#edited(sourceOf(document.uri))),
+      vscode.workspace.onDidChangeNotebookDocument(({ notebook }) => this.#edited(notebook.uri)),
       views.onDidChange(() => this.#changed.fire()),
     );
   }
@@ -47,9 +49,9 @@ export class Staleness implements vscode.CodeLensProvider, vscode.Disposable {
     this.#registrations.dispose();
   }
 
-  #edited(document: vscode.TextDocument): void {
-    for (const view of this.views.openViewsOf(document.uri)) {
-      const stale = editedSince(view, document.getText());
+  #edited(source: vscode.Uri): void {
+    for (const view of this.views.openViewsOf(source)) {
+      const stale = editedSince(view, textOf(source));
       // Why the last build failed says more than that there was an edit too.
       if (view.stale?.failed !== true && (stale === undefined) !== (view.stale === undefined)) {
         this.views.put({ ...view, stale });
@@ -63,9 +65,4 @@ export function editedSince(view: Pick<View, "source" | "builtFrom">, text: stri
   return text === undefined || view.builtFrom === undefined || text === view.builtFrom
     ? undefined
     : { reason: `${path.posix.basename(view.source.path)} was edited since this was built.`, failed: false };
-}
-
-/** The text of a document as it stands in the editor; undefined where it is not open. */
-export function textOf(uri: vscode.Uri): string | undefined {
-  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString())?.getText();
 }

@@ -11,6 +11,8 @@ const SASS = "sass-nvidia";
 export interface View {
   readonly uri: vscode.Uri;
   readonly source: vscode.Uri;
+  /** The document that it was asked for in: the source, or a cell of it. */
+  readonly asked: vscode.Uri;
   readonly builder: string;
   /** What the user typed; undefined where the source itself gives the arguments. */
   readonly given: Arguments | undefined;
@@ -34,7 +36,7 @@ export interface Stale {
  * Code shows it in the tab where two have the same name.
  */
 export function viewUri(source: vscode.Uri, builder: string, title: string): vscode.Uri {
-  const folder = path.posix.basename(source.path, ".py");
+  const folder = path.posix.basename(source.path).replace(/\.(py|ipynb)$/, "");
   const name = title.replace(/[\\/]/g, "-");
   const query = new URLSearchParams({ source: source.toString(), builder }).toString();
   return vscode.Uri.from({ scheme: SCHEME, path: `/${folder}/${name}.cu`, query });

@@ -9,6 +9,7 @@ import {
   RevealOutputChannelOn,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
+import { NOTEBOOK_TYPES } from "../notebooks";
 import { SECTION } from "../settings";
 import type { Launch } from "./launch";
 import { isSentAsMessage, parseLogLine } from "./log";
@@ -128,6 +129,7 @@ export class Session {
       documentSelector: [
         { language: "python", scheme: "file" },
         { language: "python", scheme: "untitled" },
+        ...NOTEBOOK_TYPES.map((notebook) => ({ notebook, language: "python" })),
         { scheme: "file", pattern: "**/pyproject.toml" },
       ],
       initializationOptions: this.launch.options,

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { sourceOf, type Place as SourcePlace } from "../notebooks";
 import { timelineRequest, type KernelTimeline, type TimelineParams, type TimelineResult } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { show } from "../ui/notify";
@@ -39,7 +40,7 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
     readonly extension: vscode.Uri,
   ) {
     this.#subscriptions = vscode.Disposable.from(
-      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(sourceOf(document.uri))),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#followCursor(textEditor)),
       vscode.languages.registerCodeActionsProvider({ language: "python" }, this, {
         providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
@@ -48,7 +49,7 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
   }
 
   /** Show the timeline of the kernel at the cursor. */
-  async showBeside(editor: vscode.TextEditor | undefined): Promise<void> {
+  async showBeside(editor: SourcePlace | undefined): Promise<void> {
     if (editor?.document.languageId !== "python") {
       await show("information", "Open a Python file with a TIRx kernel first, then ask for its timeline.");
       return;
@@ -76,10 +77,7 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
 
   /** Run what is shown of a file anew. */
   async refresh(source: vscode.Uri): Promise<void> {
-    const panel = this.#panels.get(source.toString());
-    if (panel !== undefined) {
-      await this.#refresh(panel);
-    }
+    await Promise.all(this.#of(source).map((panel) => this.#refresh(panel)));
   }
 
   /** Offer the timeline with a finding that it shows. */
@@ -150,9 +148,13 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
     });
   }
 
-  #changed(uri: vscode.Uri): void {
-    const panel = this.#panels.get(uri.toString());
-    if (panel !== undefined) {
+  /** Those of a file, or of cells of a notebook. */
+  #of(source: vscode.Uri): readonly Panel[] {
+    return [...this.#panels.values()].filter((each) => isSame(sourceOf(each.source), source));
+  }
+
+  #changed(source: vscode.Uri): void {
+    for (const panel of this.#of(source)) {
       clearTimeout(panel.timer);
       panel.timer = setTimeout(() => void this.#refresh(panel), PAUSE_MS);
     }
@@ -198,8 +200,9 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
     for (const panel of this.#panels.values()) {
       const uri = document.uri.toString();
       const isOwn = isSame(document.uri, panel.source);
-      if (panel.isReady && (isOwn || panel.shown.timeline?.places.some(({ file }) => file === uri) === true)) {
-        const file = isOwn ? panel.shown.file : uri;
+      const isNamed = panel.shown.timeline?.places.some(({ file }) => file === uri) === true;
+      if (panel.isReady && (isOwn || isNamed)) {
+        const file = isOwn && !isNamed ? panel.shown.file : uri;
         this.#post(panel, { type: "cursor", file, first: selection.start.line + 1, last: selection.end.line + 1 });
       }
     }

@@ -1,5 +1,6 @@
 /** The language status item: what the server does, with which interpreter and TVM. */
 import * as vscode from "vscode";
+import { activePlace, sourceOf } from "../notebooks";
 import type { FileVersion, ServerStatus } from "../protocol";
 import { LOCAL } from "../targets/memory";
 import { plain } from "./plain";
@@ -43,8 +44,8 @@ export class StatusItem implements vscode.Disposable {
 
   #update(): void {
     const [life, status] = [this.#life, this.#status];
-    const document = vscode.window.activeTextEditor?.document.uri;
-    const version = document === undefined ? undefined : this.#versions.get(keyOf(document));
+    const document = activePlace()?.document.uri;
+    const version = document === undefined ? undefined : this.#versions.get(keyOf(sourceOf(document)));
     const item = this.#item;
     item.busy = life.kind === "starting" || (life.kind === "running" && status?.state === "building");
     item.severity = severityOf(life, status);

@@ -107,12 +107,12 @@ def _order(
     for index, outcome in enumerate(outcomes):
         if outcome.checked is None:
             continue
-        path, text = outcome.path, outcome.checked.source.text
-        for builder in builders_of(text, options[path].given):
+        path, source = outcome.path, outcome.checked.source
+        for builder in builders_of(source, options[path].given):
             if missing := builder.missing({}):
                 lacking.append(Lacking(path, builder, missing))
                 continue
-            request = requests.make(path, text, Call(builder), targets[path], wish)
+            request = requests.make(path, source, Call(builder), targets[path], wish)
             jobs.append(Job(targets[path], request))
             of.append((index, builder))
     return _Ordered(tuple(jobs), tuple(of), tuple(lacking))

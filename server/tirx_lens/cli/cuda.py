@@ -157,7 +157,7 @@ def _lacks(one: Lacking) -> str:
 def _kernels(wanted: Wanted, done: Done) -> BuiltKernels:
     from tirx_lens.cli.cuda_findings import check_built  # it loads the rules
 
-    checked = check_built(wanted.job.request, done.result, wanted.options.selection)
+    checked = check_built(wanted.job.request, done.result, wanted.options.selection, wanted.source)
     return BuiltKernels(wanted, done.result, checked)
 
 

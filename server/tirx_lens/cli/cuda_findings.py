@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tirx_lens.build_findings import InCuda, admitted, findings_in_cuda
 from tirx_lens.cuda.view import view_of
-from tirx_lens.model.source import SourceText
 from tirx_lens.report.checked import CheckedFile
 from tirx_lens.report.concise import concise
 from tirx_lens.report.paths import path_beside, shown_text
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.analysis import Selection
     from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.result import BuildResult, KernelResult
+    from tirx_lens.model.source import SourceText
 
 STAGE = "check"
 """What the JSON has in place of a stage of the build: this one had come to its end."""
@@ -36,15 +36,14 @@ class CheckedCuda:
 
 
 def check_built(
-    request: BuildRequest, result: BuildResult, selection: Selection
+    request: BuildRequest, result: BuildResult, selection: Selection, source: SourceText
 ) -> tuple[CheckedCuda, ...]:
     """Return what is wrong in the CUDA of each kernel that a build gave, as the editor shows it.
 
-    What the configuration ignores or a comment silences is left out.
+    What the configuration ignores or a comment silences is left out. `source` is the text of the
+    kernel's file.
     """
     path = Path(request.entry)
-    text = next(file.text for file in request.files if file.path == request.entry)
-    source = SourceText(text)
     checked = []
     for kernel in result.kernels:
         found = findings_in_cuda((kernel,), view_of((kernel,)), path, source)

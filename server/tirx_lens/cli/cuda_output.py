@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tirx_lens.cli import streams
 from tirx_lens.cli.planning import passed_over, spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
+from tirx_lens.model.source import Position
+from tirx_lens.model.span import Span
 from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
@@ -93,9 +95,9 @@ def _said(built: tuple[BuiltKernels, ...], *, several: bool, texts: bool) -> Ite
                 continue
             names = several and item.file is None and item.stage is not Stage.ENVIRONMENT
             yield (
-                f"{shown_path(one.wanted.named)}: {one.wanted.call}: {_line(item)}"
+                f"{shown_path(one.wanted.named)}: {one.wanted.call}: {_line(item, one.wanted)}"
                 if names
-                else _line(item)
+                else _line(item, one.wanted)
             )
 
 
@@ -131,10 +133,17 @@ def _on(stream: TextIO, text: str) -> str:
     return "\n".join(shown_text(line.expandtabs()) for line in text.split("\n"))
 
 
-def _line(item: BuildDiagnostic) -> str:
+def _line(item: BuildDiagnostic, wanted: Wanted) -> str:
     message = f"{item.severity.value}: {shown_text(item.message)} [{item.stage.value}]"
     if item.file is None:
         return message
     path = os.path.relpath(item.file)
     shown = item.file if path.startswith("..") else path
-    return f"{shown}:{item.line or 1}:{item.column or 1}: {message}"
+    line, column = item.line or 1, item.column or 1
+    if item.file == wanted.job.request.entry:
+        at = wanted.source.offset(Position(line - 1, column - 1))
+        part = wanted.source.part(Span(at, at))
+        if part.cell is not None:
+            line = part.source.line_of(part.span.start) + 1
+            return f"{shown}:{part.prefix}{line}:{column}: {message}"
+    return f"{shown}:{line}:{column}: {message}"

@@ -71,7 +71,7 @@ def _migrate(path: Path, options: FileOptions, cache: SourceCache, *, writes: bo
     code = _list(path, migrated)
     if migrated.text == file.source.text:
         return code
-    data = file.encoded(migrated.text)
+    data = file.encoded(migrated.source)
     if data is None:
         return _fail(path, "its encoding does not give back what it has")
     if not writes:
@@ -88,14 +88,13 @@ def _migrate(path: Path, options: FileOptions, cache: SourceCache, *, writes: bo
 
 def _list(path: Path, migrated: Migrated) -> int:
     """Say what was done with a file, and what is left in it."""
-    from tirx_lens.model.source import SourceText
-
-    source = SourceText(migrated.text)
     name = shown_path(path)
     for finding in migrated.left:
-        at = source.position(finding.span.start)
+        part = migrated.source.part(finding.span)
+        at = part.source.position(part.span.start)
         message = shown_text(finding.message)
-        streams.say(f"{name}:{at.line + 1}:{at.column + 1}: {finding.code} {message}")
+        place = f"{name}:{part.prefix}{at.line + 1}:{at.column + 1}"
+        streams.say(f"{place}: {finding.code} {message}")
     if migrated.rewritten or migrated.left:
         left = f", {len(migrated.left)} left alone" if migrated.left else ""
         streams.say(f"{name}: {migrated.rewritten} rewritten{left}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.request import Scalar
     from tirx_lens.configuration.options import FileOptions
     from tirx_lens.files import Unreadable
+    from tirx_lens.model.source import SourceText
 
 
 _MOST_NAMED = 3
@@ -29,6 +30,7 @@ class Wanted:
     """One build: its file as the user wrote it, how that is checked, where, and of what."""
 
     named: Path
+    source: SourceText
     options: FileOptions
     job: Job
 
@@ -94,9 +96,9 @@ def plan_builds(
             continue
         for name in targets:
             target = wish.at(places.target(one.named, name))
-            request = requests.make(one.named, one.text, call, target, wish)
+            request = requests.make(one.named, one.source, call, target, wish)
             job = Job(target, request)
-            wanted.setdefault(_identity(job), Wanted(one.named, one.options, job))
+            wanted.setdefault(_identity(job), Wanted(one.named, one.source, one.options, job))
     return Plan(tuple(wanted.values()), tuple(lacking.values()), texts.unreadable)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tokenize
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from tirx_lens.cli.configured import MisuseError
 from tirx_lens.cli.naming import split_builder
 from tirx_lens.compile.builders import find_builder
 from tirx_lens.files import Unreadable, read_file
+from tirx_lens.notebook.text import NotebookText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirx_lens.cli.configured import Configured
     from tirx_lens.compile.builders import Builder
     from tirx_lens.configuration.options import FileOptions
+    from tirx_lens.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class BuildersOf:
     """
 
     named: Path
-    text: str
+    source: SourceText
     options: FileOptions
     builders: tuple[Builder | str, ...]
     is_named: bool
@@ -66,9 +67,9 @@ def read_texts(operands: Sequence[str], configured: Configured, command: str) ->
                 texts += found.texts
                 unreadable += found.unreadable
             else:
-                text = _read(path)
-                builders = _choose(path, text, name, chosen)
-                texts.append(BuildersOf(path, text, chosen, builders, is_named=True))
+                source = _read(path)
+                builders = _choose(path, source, name, chosen)
+                texts.append(BuildersOf(path, source, chosen, builders, is_named=True))
     except _RefusedError as error:
         raise MisuseError(f"{command}: {error}") from error
     return Texts(tuple(texts), tuple(unreadable))
@@ -86,31 +87,29 @@ def _in_folder(folder: Path, configured: Configured) -> Texts:
         if isinstance(file, Unreadable):
             unreadable.append(file)
             continue
-        text, options = file.source.text, configured.options(planned.path)
-        if builders := builders_of(text, options.given):
-            texts.append(BuildersOf(planned.path, text, options, builders, is_named=False))
+        source, options = file.source, configured.options(planned.path)
+        if builders := builders_of(source, options.given):
+            texts.append(BuildersOf(planned.path, source, options, builders, is_named=False))
     if not texts and not unreadable:
         raise _RefusedError(f"{folder} has no file with a builder in it")
     return Texts(tuple(texts), tuple(unreadable))
 
 
-def _read(path: Path) -> str:
-    try:
-        with tokenize.open(path) as file:
-            return file.read()
-    except OSError as error:
-        raise _RefusedError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (SyntaxError, UnicodeError, ValueError) as error:
-        raise _RefusedError(f"{path} is not Python text: {error}") from error
+def _read(path: Path) -> SourceText:
+    file = read_file(path)
+    if isinstance(file, Unreadable):
+        raise _RefusedError(f"{path} cannot be read: {file.reason}")
+    return file.source
 
 
 def _choose(
-    path: Path, text: str, name: str | None, options: FileOptions
+    path: Path, source: SourceText, name: str | None, options: FileOptions
 ) -> tuple[Builder | str, ...]:
     if name is not None:
-        builder = find_builder(text, name)
+        last = len(source.line_starts) + 1 if isinstance(source, NotebookText) else None
+        builder = find_builder(source.text, name, last)
         return (name if builder is None else builder.with_given(options.given),)
-    builders = builders_of(text, options.given)
+    builders = builders_of(source, options.given)
     if not builders:
         raise _RefusedError(
             f"{path} has no builder: no function with a @T.prim_func or @T.jit kernel in it, and "

@@ -20,6 +20,7 @@ from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 if TYPE_CHECKING:
     import argparse
 
+    from tirx_lens.model.span import Span
     from tirx_lens.protocol.timelines import KernelTimeline, Timelines
 
 WELL, BADLY, FAILED = 0, 1, 2
@@ -86,19 +87,27 @@ def _code(found: Timelines) -> int:
 def _text(kernel: KernelTimeline, places: FilePlaces) -> str:
     """Write how a run went: its story in numbered steps, each with its line."""
     drawn, why = kernel.timeline, kernel.unfollowed
-    at = places(kernel.span)
-    head = f"{shown_text(at.file)}:{at.row}: {shown_text(kernel.name)}"
+    head = f"{_line_at(kernel.span, places)}: {shown_text(kernel.name)}"
     if drawn is None:
         reason = shown_text(why.reason) if why is not None else "it could not be run"
-        where = f" (line {places(why.at).row})" if why is not None and why.at is not None else ""
+        where = ""
+        if why is not None and why.at is not None:
+            text, local = places.holder_of(why.at)
+            part = text.source.part(local)
+            where = f" ({part.prefix}line {part.source.line_of(part.span.start) + 1})"
         return f"{head}: not run: {reason}{where}\n"
     lines = [f"{head}: {drawn.verdict}"]
     for step in drawn.story:
-        place = places(step.at)
-        text = shown_text(step.text.replace("`", ""))
-        lines.append(f"{step.number:4}. {shown_text(place.file)}:{place.row}: {text}")
+        told = shown_text(step.text.replace("`", ""))
+        lines.append(f"{step.number:4}. {_line_at(step.at, places)}: {told}")
     lines += [f"      {shown_text(clash.text.replace('`', ''))}" for clash in drawn.clashes]
     return "\n".join(lines) + "\n"
+
+
+def _line_at(span: Span, places: FilePlaces) -> str:
+    """Write the line of a place: its file, its cell in a notebook, its number there."""
+    text, local = places.holder_of(span)
+    return text.shown_place(local).rpartition(":")[0]
 
 
 def _json(found: Timelines, places: FilePlaces) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.schedule import Analysed
     from tirx_lens.lsp.whole_messages import WholeMessages
     from tirx_lens.model.finding import Edit, Finding
-    from tirx_lens.model.source import Encoding
+    from tirx_lens.model.source import Encoding, SourceText
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.tirxLens"
 FIX_ALL_TITLE = "Fix all safe TIRx Lens problems"
@@ -116,11 +116,10 @@ def needs_edit(action: types.CodeAction) -> bool:
 
 
 def with_edit(
-    action: types.CodeAction, document: Document, text: str, client: Client
+    action: types.CodeAction, document: Document, text: SourceText, client: Client
 ) -> types.CodeAction:
     """Give an action on the whole file the edit that turns the document into `text`."""
-    changes = edits.difference(document.source, text)
-    action.edit = _workspace_edit(document, changes, client)
+    action.edit = edits.edit_into(document, text, client.encoding, versioned=client.versioned)
     return action
 
 

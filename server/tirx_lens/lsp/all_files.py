@@ -2,6 +2,7 @@
 
 What is found in a file that is not open is pushed to the client and stands there until it is
 cleared. An open document is the business of `schedule.py`; once closed, its file on disk counts.
+Notebooks are left out: a client knows their cells only while they are open.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from tirx_lens.files import PYTHON_SUFFIXES
 from tirx_lens.lsp.documents import uri_of
 from tirx_lens.lsp.progress import progress
 from tirx_lens.lsp.projects import FILE_NAME, is_configuration, path_of
@@ -39,7 +41,6 @@ CLEAR = "tirx-lens.server.clearAllFiles"
 _TITLE = "Checking TIRx files"
 _WATCHED = "tirx-lens-all-files"
 _IGNORES = ".gitignore"
-_PYTHON = (".py", ".pyi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,8 @@ class AllFiles:
         path = path_of(document.uri)
         if not (self._is_active and path is not None and self._is_inside(path)):
             return False
+        if path.suffix not in PYTHON_SUFFIXES and not is_configuration(document.uri):
+            return False
         if shows:
             self._shown[path] = document.uri
         self._follow([path])
@@ -160,7 +163,7 @@ class AllFiles:
         paths = {path: one.type for one in changes if (path := path_of(one.uri)) is not None}
         gone = {path for path, kind in paths.items() if kind == types.FileChangeType.Deleted}
         dropped = self._drop(gone)
-        written = {path for path in paths if path not in gone and path.suffix in _PYTHON}
+        written = {path for path in paths if path not in gone and path.suffix in PYTHON_SUFFIXES}
         texts = {str(path) for path in written | dropped}
         is_new = bool(dropped) or any(
             paths[path] == types.FileChangeType.Created for path in written
@@ -286,7 +289,7 @@ class AllFiles:
         for path in dropped:
             self._waiting.pop(path, None)
             self._forget(path)
-        return dropped | {path for path in gone if path.suffix in _PYTHON}
+        return dropped | {path for path in gone if path.suffix in PYTHON_SUFFIXES}
 
     def _show(self, path: Path, diagnostics: tuple[types.Diagnostic, ...]) -> None:
         uri = self._shown.get(path)

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.lsp.choosing import spelled
 from tirx_lens.lsp.messages import Cuda, Failed
+from tirx_lens.lsp.notebooks import NotebookDocument
 from tirx_lens.model.source import Position, SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tirx_lens.compile.builders import Builder
     from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.result import BuildDiagnostic, BuildResult
     from tirx_lens.compile.targets import Target
     from tirx_lens.cuda.view import CudaView
+    from tirx_lens.lsp.cuda_view import Locate
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.finding import Finding
@@ -67,8 +69,8 @@ async def reply_for(server: LensServer, built: Built) -> Cuda | Failed:
         )
     )
     await _report(server, built, findings)
-    known = {str(path): built.document.uri}
-    return shown(result, built.builder, view, server.documents.encoding, known)
+    locate = _locator(built.document, path)
+    return shown(result, built.builder, view, server.documents.encoding, locate)
 
 
 async def _report(server: LensServer, built: Built, findings: tuple[Finding, ...] | None) -> None:
@@ -134,8 +136,25 @@ def _failure(server: LensServer, errors: Sequence[BuildDiagnostic], built: Built
         if source is not None:
             place = source.offset(Position(line, column))
             column = source.position(place, server.documents.encoding).column
-    retry = _is_passing(errors)
-    return Failed(error.message, error.detail, file, line, column, whole, name, retry)
+    retry, uri = _is_passing(errors), None
+    if file is not None and line is not None and isinstance(built.document, NotebookDocument):
+        uri, line = _locator(built.document, path)(file, line) or (None, line)
+    return Failed(error.message, error.detail, file, line, column, whole, name, retry, uri)
+
+
+def _locator(document: Document, path: Path) -> Locate:
+    """Return what finds lines of a document's file in the document, or in the cells it is of."""
+
+    def locate(file: str, line: int) -> tuple[str, int] | None:
+        if file != str(path):
+            return None
+        found = document.part_of_line(line) if isinstance(document, NotebookDocument) else None
+        if found is None:
+            return document.uri, line
+        part, placed = found
+        return part.uri, max(0, line - placed.line)
+
+    return locate
 
 
 def shown(
@@ -143,7 +162,7 @@ def shown(
     builder: Builder,
     view: CudaView,
     encoding: Encoding,
-    uris: Mapping[str, str],
+    locate: Locate,
 ) -> Cuda:
     """Make the reply of the kernels that a builder gave: nearly always one."""
     kernels = result.kernels
@@ -161,7 +180,7 @@ def shown(
         target=first.target,
         config=first.config,
         notes=tuple(item.message for item in result.diagnostics),
-        uris=uris,
+        locate=locate,
     )
 
 

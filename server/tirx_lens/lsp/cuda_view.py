@@ -12,7 +12,7 @@ from tirx_lens.model.source import Encoding, SourceText
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from tirx_lens.compile.result import MapEntry
     from tirx_lens.cuda.outline import Mark
@@ -22,23 +22,29 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.worker.messages import CodeLine, MachineCode
 
+    Locate = Callable[[str, int], tuple[str, int] | None]
+    """From a file and a zero-based line in it to the client's document and line."""
 
-def view_to_json(view: CudaView, encoding: Encoding, uris: Mapping[str, str]) -> dict[str, Any]:
+
+def view_to_json(view: CudaView, encoding: Encoding, locate: Locate | None) -> dict[str, Any]:
     """Return what of a view goes into the reply; lines and columns count from 0.
 
-    `uris` are those of paths that the client has its own names for.
+    `locate` finds lines of files that the client has its own names for.
     """
-    known = dict(uris)
+    known: dict[str, str] = {}
 
-    def uri_of(file: str) -> str:
+    def place_of(file: str, line: int) -> tuple[str, int]:
+        own = locate(file, line) if locate is not None else None
+        if own is not None:
+            return own
         if file not in known:
             known[file] = from_fs_path(file) or Path(file).as_uri()
-        return known[file]
+        return known[file], line
 
     source = SourceText(view.text)
     return {
         "text": view.text,
-        "map": [_link(entry, uri_of) for entry in view.map],
+        "map": [_link(entry, place_of) for entry in view.map],
         "preambleLine": view.preamble_line,
         "outline": [_mark(mark, source, encoding) for mark in view.outline],
         "helpers": [{"name": helper.name, "ptx": helper.ptx} for helper in view.helpers],
@@ -74,18 +80,15 @@ def _machine(machine: MachineCode) -> dict[str, Any]:
     }
 
 
-def _link(entry: MapEntry, uri_of: Callable[[str], str]) -> dict[str, Any]:
+def _link(entry: MapEntry, place_of: Callable[[str, int], tuple[str, int]]) -> dict[str, Any]:
     return {
         "line": entry.cuda_line - 1,
         "via": entry.via.value,
         "guessed": entry.via.is_guess,
         "frames": [
-            {
-                "uri": uri_of(frame.file),
-                "line": frame.line - 1,
-                "endLine": frame.end_line - 1,
-            }
+            {"uri": uri, "line": line, "endLine": line + frame.end_line - frame.line}
             for frame in entry.frames
+            for uri, line in [place_of(frame.file, frame.line - 1)]
         ],
     }
 

@@ -15,6 +15,9 @@ from tirx_lens.model.source import Encoding, SourceText
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tirx_lens.lsp.cells import AskedCell
+    from tirx_lens.lsp.notebooks import OpenNotebook
+
 PYTHON = "python"
 
 
@@ -44,6 +47,8 @@ class Documents:
     def __init__(self) -> None:
         self.encoding = Encoding.UTF16
         self._open: dict[str, Document] = {}
+        self._notebooks: dict[str, OpenNotebook] = {}
+        self._notebook_of: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[Document]:
         return iter(tuple(self._open.values()))
@@ -75,6 +80,46 @@ class Documents:
     def close(self, uri: str) -> Document | None:
         """Forget a document and return its last version."""
         return self._open.pop(unquote(uri), None)
+
+    def open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """Take a notebook as the editor opened it: one document, by the notebook's own URI."""
+        from tirx_lens.lsp.notebooks import OpenNotebook
+
+        self.close_notebook(params.notebook_document.uri)
+        self._keep(OpenNotebook(params))
+
+    def change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> bool:
+        """Apply the changes of a notebook; false when it is not open."""
+        identifier = params.notebook_document
+        notebook = self._notebooks.get(unquote(identifier.uri))
+        if notebook is None:
+            return False
+        notebook.change(identifier.version, params.change, self.encoding)
+        self._keep(notebook)
+        return True
+
+    def close_notebook(self, uri: str) -> None:
+        """Forget the cells of a notebook; the document itself is closed like any other."""
+        key = unquote(uri)
+        self._notebooks.pop(key, None)
+        self._notebook_of = {cell: own for cell, own in self._notebook_of.items() if own != key}
+
+    def cell(self, uri: str) -> AskedCell | None:
+        """Return the cell of an open notebook that a document is."""
+        from tirx_lens.lsp.cells import AskedCell
+        from tirx_lens.lsp.notebooks import NotebookDocument
+
+        notebook = self._open.get(self._notebook_of.get(unquote(uri), ""))
+        if not isinstance(notebook, NotebookDocument):
+            return None
+        return AskedCell(notebook, uri, notebook.index_of(uri))
+
+    def _keep(self, notebook: OpenNotebook) -> None:
+        key = unquote(notebook.uri)
+        self._open[key] = notebook.snapshot()
+        self._notebooks[key] = notebook
+        others = {cell: own for cell, own in self._notebook_of.items() if own != key}
+        self._notebook_of = others | dict.fromkeys(notebook.cells, key)
 
 
 def uri_of(path: str) -> str:

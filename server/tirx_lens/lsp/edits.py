@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.lsp.documents import lsp_range
+from tirx_lens.lsp.notebooks import NotebookDocument
 from tirx_lens.model.finding import Edit
 from tirx_lens.model.span import Span
+from tirx_lens.notebook.text import NotebookText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,12 +48,47 @@ def difference(source: SourceText, text: str) -> list[Edit]:
 def workspace_edit(
     document: Document, edits: Iterable[Edit], encoding: Encoding, *, versioned: bool
 ) -> types.WorkspaceEdit:
-    """Make the edit of one document; with its version where the client can check that."""
-    changes = text_edits(document.source, edits, encoding)
+    """Make the edit of one document; with its version where the client can check that.
+
+    That of a notebook is one of its cells.
+    """
+    if not isinstance(document, NotebookDocument):
+        return _of_documents([(document, edits)], encoding, versioned=versioned)
+    by_cell = document.source.in_cells(edits).items()
+    changed = [(document.parts[index], changes) for index, changes in sorted(by_cell)]
+    return _of_documents(changed, encoding, versioned=versioned)
+
+
+def edit_into(
+    document: Document, text: SourceText, encoding: Encoding, *, versioned: bool
+) -> types.WorkspaceEdit:
+    """Make the edit that turns a document into a text, which has the same cells if it has any."""
+    if isinstance(document, NotebookDocument) and isinstance(text, NotebookText):
+        pairs = zip(document.parts, text.cells, strict=True)
+        changed = [
+            (part, difference(part.source, placed.cell.source.text))
+            for part, placed in pairs
+            if part.source.text != placed.cell.source.text
+        ]
+    else:
+        changed = [(document, difference(document.source, text.text))]
+    return _of_documents(changed, encoding, versioned=versioned)
+
+
+def _of_documents(
+    changed: Iterable[tuple[Document, Iterable[Edit]]], encoding: Encoding, *, versioned: bool
+) -> types.WorkspaceEdit:
+    changes = [(one, text_edits(one.source, edits, encoding)) for one, edits in changed]
     if not versioned:
-        return types.WorkspaceEdit(changes={document.uri: changes})
-    identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
+        return types.WorkspaceEdit(changes={one.uri: edits for one, edits in changes})
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(one.uri, one.version), edits
+            )
+            for one, edits in changes
+        ]
+    )
 
 
 def supports_versions(capabilities: types.ClientCapabilities) -> bool:

@@ -79,7 +79,7 @@ class _Ink:
     def line(self, span: Span) -> str:
         number, file = self.page.line(span)
         words = f"line {number}" + (f" of {file}" if file is not None else "")
-        return f"[{words}]({self.page.uri(span)}#L{number})" if self.markdown else words
+        return f"[{words}]({self.page.link(span)})" if self.markdown else words
 
     def lines(self, spans: tuple[Span, ...]) -> str:
         return ", ".join(map(self.line, spans))

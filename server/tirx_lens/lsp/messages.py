@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tirx_lens.cuda.view import CudaView
+    from tirx_lens.lsp.cuda_view import Locate
     from tirx_lens.model.source import Encoding
 
 CUDA = "tirxLens/cuda"
@@ -156,8 +157,8 @@ def _at(value: object, key: str) -> Any:
 class Cuda:
     """The CUDA of one builder's kernels, and what an editor shows with it.
 
-    `notes` are sentences on what is missing: where the map is empty they say why. `uris` has the
-    names under which the client knows its documents, by path.
+    `notes` are sentences on what is missing: where the map is empty they say why. `locate` finds
+    lines of files in the documents that the client has of them.
     """
 
     title: str
@@ -171,7 +172,7 @@ class Cuda:
     config: str | None = None
     argument_set: str | None = None
     notes: tuple[str, ...] = ()
-    uris: Mapping[str, str] = field(default_factory=dict)
+    locate: Locate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
@@ -188,7 +189,7 @@ class Cuda:
             "config": self.config,
             "argumentSet": self.argument_set,
             "notes": list(self.notes),
-            **view_to_json(self.view, self.encoding, self.uris),
+            **view_to_json(self.view, self.encoding, self.locate),
         }
 
 
@@ -270,6 +271,7 @@ class Failed:
 
     `document` is the URI of the whole message, for a client that can show it; `builder` is what was
     built. `can_retry` says that the same build may go well another time: a host did not answer.
+    `uri` is the document of the place where that is no file: a cell of a notebook.
     """
 
     message: str
@@ -280,6 +282,7 @@ class Failed:
     document: str | None = None
     builder: str | None = None
     can_retry: bool = False
+    uri: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
@@ -291,6 +294,7 @@ class Failed:
             "document": self.document,
             "builder": self.builder,
             "canRetry": self.can_retry or None,
+            "uri": self.uri,
         }
         return reply | {name: value for name, value in more.items() if value is not None}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.lsp.documents import byte_offset, lsp_range, uri_of
+from tirx_lens.lsp.notebooks import NotebookDocument
 from tirx_lens.model.imported import TextWithImports
 
 if TYPE_CHECKING:
@@ -54,10 +55,27 @@ class Page:
         return types.Location(self.uri(span), self.range(span))
 
     def line(self, span: Span) -> tuple[int, str | None]:
-        """Return the line of a place, from 1, and the name of its file where it is another."""
+        """Return the line of a place, from 1, and the name of its file where it is another.
+
+        In a notebook that is its cell.
+        """
         source, local = self._text(span)
         other = self._other(span)
-        return source.line_of(local.start) + 1, other.module.name if other is not None else None
+        part = source.part(local)
+        line = part.source.line_of(part.span.start) + 1
+        if part.cell is not None:
+            return line, f"cell {part.cell}"
+        return line, other.module.name if other is not None else None
+
+    def link(self, span: Span) -> str:
+        """Return what leads to the line of a place from a text in Markdown."""
+        document = self.document
+        if isinstance(document, NotebookDocument) and self.is_here(span):
+            found = document.part_at(span)
+            if found is not None:
+                return found[0].uri  # which has a fragment of its own, and so none for the line
+        number, _ = self.line(span)
+        return f"{self.uri(span)}#L{number}"
 
     def _other(self, span: Span) -> ImportedText | None:
         joined = self.reading.source

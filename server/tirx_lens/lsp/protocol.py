@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcInvalidRequest
 from pygls.protocol import (
@@ -16,12 +18,15 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from tirx_lens.lsp import messages, target_messages
+from tirx_lens.lsp import messages, problem_messages, target_messages
+from tirx_lens.lsp.cells import document_of, into_cells, into_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from cattrs import Converter
+
+    from tirx_lens.lsp.cells import AskedCell
 
 _log = logging.getLogger(__name__)
 
@@ -30,10 +35,15 @@ _OURS = (
     messages.ARGUMENTS,
     messages.TIMELINE,
     messages.WORKSHEET,
+    problem_messages.SUSPECTS,
+    problem_messages.PROBLEM,
     target_messages.TARGETS,
     target_messages.CHOOSE_TARGET,
     target_messages.DOCTOR,
 )
+
+
+_CONTENT_MODIFIED = types.LSPErrorCodes.ContentModified.value
 
 
 class _Undecodable:
@@ -49,9 +59,15 @@ class LensProtocol(LanguageServerProtocol):
       waits for ever. So does a request after `shutdown`.
     - Open documents go to `server.documents` and not to pygls's workspace: see `Documents`.
     - The parameters of our own messages stay plain JSON.
+    - A handler that is done is forgotten; pygls keeps one for each notification for ever.
+    - A question about a cell of a notebook is one about the notebook's text: see `cells`.
     """
 
     _server: Any
+
+    def __init__(self, server: Any, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self._asked: dict[str | int, AskedCell] = {}
 
     def get_message_type(  # type: ignore[override]  # pygls caches; there is nothing to cache
         self, method: str
@@ -95,7 +111,48 @@ class LensProtocol(LanguageServerProtocol):
             refusal = JsonRpcInvalidRequest("the server was asked to shut down")
             self._send_response(message.id, error=refusal.to_response_error())
             return
-        super().handle_message(message)
+        super().handle_message(self._about_text(message))
+
+    def _about_text(self, message: Any) -> Any:
+        """Return a message about a cell of a notebook as one about the text of the notebook."""
+        params = getattr(message, "params", None)
+        uri = document_of(params)
+        cell = self._server.documents.cell(uri) if uri is not None else None
+        if cell is None or not hasattr(message, "id"):
+            return message
+        if message.method not in _OURS:  # which name cells themselves
+            self._asked[message.id] = cell
+        if isinstance(params, dict) and "position" not in params and cell.index is not None:
+            # Of what several cells define, that of this one is meant.
+            params = {**params, "position": {"line": 0, "character": 0}}
+        return attrs.evolve(message, params=into_text(params, cell))
+
+    def _send_response(
+        self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None
+    ) -> None:
+        """Send a reply; places in a notebook become places in its cells.
+
+        Where the notebook has changed since it was asked about, nobody knows which version the
+        reply is of, and the client is told to ask again.
+        """
+        cell = self._asked.pop(msg_id, None)
+        if cell is not None and error is None and result is not None:
+            newest = self._server.documents.get(cell.notebook.uri)
+            if newest is not cell.notebook:
+                result, error = None, types.ResponseError(_CONTENT_MODIFIED, "the text has changed")
+            else:
+                result = into_cells(result, cell)
+        super()._send_response(msg_id, result, error)
+
+    def _execute_handler(self, msg_id: Any, *arguments: Any, **keywords: Any) -> None:
+        super()._execute_handler(msg_id, *arguments, **keywords)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(partial(self._forget, msg_id))
+
+    def _forget(self, msg_id: Any, future: Any) -> None:
+        if self._request_futures.get(msg_id) is future:
+            del self._request_futures[msg_id]
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(
@@ -118,6 +175,32 @@ class LensProtocol(LanguageServerProtocol):
             _log.warning("ignored a change of %s, which is not open", identifier.uri)
             return
         yield from self._call_feature(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(
+        self, params: types.DidOpenNotebookDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Store the notebook, then call the feature."""
+        self._server.documents.open_notebook(params)
+        yield from self._call_feature(types.NOTEBOOK_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(
+        self, params: types.DidChangeNotebookDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Apply the changes, then call the feature."""
+        if not self._server.documents.change_notebook(params):
+            uri = params.notebook_document.uri
+            _log.warning("ignored a change of %s, which is not open", uri)
+            return
+        yield from self._call_feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(
+        self, params: types.DidCloseNotebookDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Call the feature, which forgets the notebook."""
+        yield from self._call_feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE, params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(

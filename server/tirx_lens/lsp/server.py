@@ -21,6 +21,7 @@ from tirx_lens.lsp import (
     explaining,
     lenses,
     messages,
+    problem_messages,
     protocol,
     target_messages,
 )
@@ -36,10 +37,13 @@ from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.environments import Environments
 from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
+from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.problem import problem_reply
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
-from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.lsp.settings import SECTION, Settings, read_settings, told, unknown_options
+from tirx_lens.lsp.suspects import suspects_reply
 from tirx_lens.lsp.targets import WorkspaceTargets
 from tirx_lens.lsp.timeline import timeline_reply
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
@@ -78,6 +82,7 @@ class LensServer(LanguageServer):
             protocol_cls=protocol.LensProtocol,
             converter_factory=protocol.converter,
             max_workers=1,  # the reader of standard input; nothing of ours runs on pygls's pool
+            notebook_document_sync=NOTEBOOKS,
         )
         self.documents = Documents()
         self.settings = Settings()
@@ -96,6 +101,8 @@ class LensServer(LanguageServer):
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
+        self._told: tuple[str, ...] = ()
+        self._shown_cells = ShownCells()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -117,19 +124,25 @@ class LensServer(LanguageServer):
         logger.propagate = False  # or clients that log standard error too would show a line twice
         options = params.initialization_options
         if isinstance(options, dict):
+            unknown = unknown_options(options)
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
             self.targets.restore(options.get("targets"))
             self.lenses.restore(options.get("commands"))
-            self.configure(options.get("settings"))
+            self.configure(options.get("settings"), unknown)
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
 
-    def configure(self, values: object) -> None:
-        """Take new settings. One that is not valid stays at its default, and the log says so."""
+    def configure(self, values: object, also: tuple[str, ...] = ()) -> None:
+        """Take new settings. What is wrong in them, and `also` what else was, is told once."""
         read = read_settings(values)
-        for sentence in read.refused:
+        problems = (*also, *read.refused)
+        news = [sentence for sentence in problems if sentence not in self._told]
+        self._told = problems
+        for sentence in news:
             _log.warning("%s", sentence)
+        if news:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, told(news)))
         if read.settings == self.settings:
             return
         if read.settings.log_level is not None:
@@ -173,9 +186,8 @@ class LensServer(LanguageServer):
         if document is None or self.all_files.closed(document, shows=bool(shown)):
             return
         if shown is not None:
-            self.text_document_publish_diagnostics(
-                publication(document, (), self.documents.encoding)
-            )
+            self._send(document, publication(document, (), self.documents.encoding))
+        self._shown_cells.forget(uri)
 
     async def actions_for(self, params: types.CodeActionParams) -> list[types.CodeAction] | None:
         """Return the code actions for a range of the newest version of a document."""
@@ -306,7 +318,7 @@ class LensServer(LanguageServer):
         text = await (self._migrated_text if migrates else self._fixed_text)(document)
         return actions.with_edit(action, document, text, self.client)
 
-    async def _migrated_text(self, document: Document) -> str:
+    async def _migrated_text(self, document: Document) -> SourceText:
         from tirx_lens.lsp.analyser import library_of
         from tirx_lens.migrating import migrate
 
@@ -314,16 +326,16 @@ class LensServer(LanguageServer):
         migrated = await self.background.run(
             lambda: migrate(document.source, given, library_of(self, document.uri))
         )
-        return migrated.text
+        return migrated.source
 
-    async def _fixed_text(self, document: Document) -> str:
+    async def _fixed_text(self, document: Document) -> SourceText:
         from tirx_lens.fixes import apply_safe_fixes
 
         analyse = self._analyser_of(document.uri)
         fixed = await self.background.run(
             lambda: apply_safe_fixes(document.source, lambda source: analyse(source, None))
         )
-        return fixed.text
+        return fixed.source
 
     def _publish(self, analysed: Analysed) -> None:
         self.projects.report()
@@ -335,9 +347,15 @@ class LensServer(LanguageServer):
         if shown == 0 and not findings and not built and not mentions_tirx(document.source):
             return  # a Python file like most: said once that there is nothing
         self._shown[document.uri] = len(findings) + len(built)
-        self.text_document_publish_diagnostics(
-            publication(document, findings, self.documents.encoding, built)
-        )
+        self._send(document, publication(document, findings, self.documents.encoding, built))
+
+    def _send(self, document: Document, params: types.PublishDiagnosticsParams) -> None:
+        """Publish diagnostics; those of a notebook cell by cell."""
+        if not isinstance(document, NotebookDocument):
+            self.text_document_publish_diagnostics(params)
+            return
+        for of_cell in self._shown_cells.news(document, params):
+            self.text_document_publish_diagnostics(of_cell)
 
     def _built(self, document: Document, shown: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return what builds said of a document, as far as its rules and comments let it."""
@@ -402,15 +420,8 @@ def create_server(
         if is_configuration(params.text_document.uri):
             server.look_at_all()
             return
-        before = server.environments.found
-        server.projects.forget()  # for clients that do not watch files
         server.all_files.saved(params.text_document.uri)
-        server.keep(asyncio.create_task(server.environments.compare(before)))
-        look_at_newest(params.text_document.uri)
-        server.look_at_users(params.text_document.uri, anew=True)
-        document = server.documents.get(params.text_document.uri)
-        if document is not None and document.is_python and mentions_tirx(document.source):
-            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
+        saved(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
@@ -422,6 +433,23 @@ def create_server(
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.close_document(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def did_open_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def did_change_notebook(params: types.DidChangeNotebookDocumentParams) -> None:
+        look_at_newest(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save_notebook(params: types.DidSaveNotebookDocumentParams) -> None:
+        saved(params.notebook_document.uri)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def did_close_notebook(params: types.DidCloseNotebookDocumentParams) -> None:
+        server.close_document(params.notebook_document.uri)
+        server.documents.close_notebook(params.notebook_document.uri)
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
@@ -446,7 +474,8 @@ def create_server(
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        if isinstance(params.settings, dict):
+        # Some clients send an empty object to say that there may be news: that is no setting.
+        if isinstance(params.settings, dict) and SECTION in params.settings:
             interpreter = server.settings.interpreter
             server.configure(params.settings.get(SECTION))
             if server.settings.interpreter != interpreter:
@@ -474,6 +503,14 @@ def create_server(
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
 
+    @server.feature(problem_messages.SUSPECTS)
+    async def suspects(params: Any) -> dict[str, Any]:
+        return await suspects_reply(server, params)
+
+    @server.feature(problem_messages.PROBLEM)
+    async def problem(params: Any) -> dict[str, Any]:
+        return await problem_reply(server, params)
+
     @server.feature(messages.ARGUMENTS)
     async def arguments(params: Any) -> dict[str, Any]:
         return await server.lenses.arguments(params)
@@ -490,6 +527,16 @@ def create_server(
     completing.register(server)
     lenses.register(server)
     all_files.register(server)
+
+    def saved(uri: str) -> None:
+        before = server.environments.found
+        server.projects.forget()  # for clients that do not watch files
+        server.keep(asyncio.create_task(server.environments.compare(before)))
+        look_at_newest(uri)
+        server.look_at_users(uri, anew=True)
+        document = server.documents.get(uri)
+        if document is not None and document.is_python and mentions_tirx(document.source):
+            server.keep(asyncio.create_task(server.cuda.build_saved(document)))
 
     def look_at_newest(uri: str) -> None:
         document = server.documents.get(uri)

@@ -12,6 +12,8 @@ from pygls.uris import to_fs_path
 from tirx_lens.lsp.analyser import library_of
 from tirx_lens.lsp.documents import byte_offset, uri_of
 from tirx_lens.lsp.messages import Failed, MalformedMessageError
+from tirx_lens.lsp.notebooks import NotebookDocument
+from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from tirx_lens.lsp.documents import Document
     from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.source import Encoding, SourceText
-    from tirx_lens.model.span import Span
     from tirx_lens.protocol.timelines import Runnable
     from tirx_lens.report.timeline_json import Place
 
@@ -129,12 +130,20 @@ def _in_builder(document: Document, kernels: Sequence[Runnable], line: int) -> i
 
 
 def _places(document: Document, source: SourceText, encoding: Encoding) -> Callable[[Span], Place]:
+    from tirx_lens.report.checked import NamedText
     from tirx_lens.report.timeline_places import FilePlaces, place_in
 
     places = FilePlaces(Path(to_fs_path(document.uri) or document.uri), source)
 
     def place_of(span: Span) -> Place:
         text, local = places.holder_of(span)
+        found = None
+        if text.source is source and isinstance(document, NotebookDocument):
+            found = document.part_at(local)
+        if found is not None:
+            part, placed = found
+            inside = Span(placed.local(local.start), placed.local(local.end))
+            return place_in(NamedText(places.path, part.source), inside, part.uri, encoding)
         file = document.uri if text.source is source else uri_of(str(text.path))
         return place_in(text, local, file, encoding)
 

@@ -149,18 +149,23 @@ class Finding:
         """Return the finding as it is shown and applied in a text.
 
         Its messages have one-based line numbers where they had line marks, its fix the line ends of
-        the text.
+        the text. A fix that cannot be made there is left out.
         """
 
         def spelled(message: str) -> str:
-            return LINE_MARK.sub(lambda mark: str(source.line_of(int(mark[1])) + 1), message)
+            return LINE_MARK.sub(
+                lambda mark: source.named_line(int(mark[1]), self.span.start), message
+            )
 
+        can_be_made = self.fix is not None and all(
+            source.may_edit(edit.span) for edit in self.fix.edits
+        )
         return replace(
             self,
             message=spelled(self.message),
             fix=(
                 replace(self.fix.with_line_ends(source), message=spelled(self.fix.message))
-                if self.fix
+                if self.fix is not None and can_be_made
                 else None
             ),
             related=tuple(replace(r, message=spelled(r.message)) for r in self.related),

@@ -9,6 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tirx_lens.model.finding import Edit
     from tirx_lens.model.span import Span
 
 
@@ -26,6 +29,25 @@ class Position:
 
     line: int
     column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A place in the text that people have before them: a file, or a cell of a notebook.
+
+    `cell` counts all cells of the notebook from 1; None in a file. `file_lines` has the zero-based
+    line of the notebook's file for each line of a cell, where it is read from one.
+    """
+
+    source: SourceText
+    span: Span
+    cell: int | None = None
+    file_lines: tuple[int, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """What stands before line and column in reports: the cell, with a colon."""
+        return f"cell {self.cell}:" if self.cell is not None else ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +104,35 @@ class SourceText:
     def slice(self, span: Span) -> str:
         """Return the text of a span."""
         return self.data[span.start : span.end].decode("utf-8", errors="replace")
+
+    def part(self, span: Span) -> Part:
+        """Return a place as people find it. A text of several parts has another answer."""
+        return Part(self, span)
+
+    def named_line(self, offset: int, beside: int) -> str:  # noqa: ARG002
+        """Return the line of an offset, from 1, as messages about the offset `beside` name it."""
+        return str(self.line_of(offset) + 1)
+
+    def may_edit(self, span: Span) -> bool:  # noqa: ARG002
+        """Tell whether one edit can be made of a place."""
+        return True
+
+    def text_to(self, line: int) -> str:  # noqa: ARG002
+        """Return what has to be run for what ends on a zero-based line: of a file all of it."""
+        return self.text
+
+    def edited(self, edits: Iterable[Edit]) -> SourceText:
+        """Apply edits that do not overlap. An insertion goes before a change at the same place."""
+        data = self.data
+        pieces = []
+        done = 0
+        for edit in sorted(edits, key=lambda edit: edit.span):
+            if edit.span.start < done:
+                raise ValueError("edits overlap")
+            pieces += [data[done : edit.span.start], edit.text.encode("utf-8", errors="replace")]
+            done = edit.span.end
+        pieces.append(data[done:])
+        return SourceText(b"".join(pieces).decode("utf-8", errors="replace"))
 
     def position(self, offset: int, encoding: Encoding = Encoding.UTF32) -> Position:
         """Convert a byte offset; one past the end gives the end of the text."""

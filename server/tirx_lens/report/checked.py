@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Applicability
-from tirx_lens.report.paths import path_beside
+from tirx_lens.report.paths import path_beside, shown_path
 
 if TYPE_CHECKING:
     from tirx_lens.model.finding import Finding, Related
     from tirx_lens.model.source import SourceText
+    from tirx_lens.model.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ class NamedText:
 
     path: Path
     source: SourceText
+
+    def shown_place(self, span: Span) -> str:
+        """Return where a place begins as people read it: path, cell of a notebook, line, column."""
+        part = self.source.part(span)
+        where = part.source.position(part.span.start)
+        return f"{shown_path(self.path)}:{part.prefix}{where.line + 1}:{where.column + 1}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tirx_lens.report.checked import has_safe_fix
-from tirx_lens.report.paths import shown_path, shown_text
+from tirx_lens.report.paths import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,9 +18,8 @@ def concise(files: Iterable[CheckedFile]) -> Iterator[str]:
     """Yield a line for each finding; `[*]` marks those that `--fix` would mend."""
     for file in files:
         for finding in file.findings:
-            where = file.source.position(finding.span.start)
             yield (
-                f"{shown_path(file.path)}:{where.line + 1}:{where.column + 1}: {finding.code} "
+                f"{file.shown_place(finding.span)}: {finding.code} "
                 f"{finding.severity.value}: {_mark(finding)}{shown_text(finding.message)}"
             )
 

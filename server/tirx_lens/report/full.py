@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.finding import Applicability
 from tirx_lens.report.colour import Palette
 from tirx_lens.report.excerpt import excerpt
-from tirx_lens.report.paths import shown_path, shown_text
+from tirx_lens.report.paths import shown_text
 from tirx_lens.rules.urls import rule_url
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def full(files: Iterable[CheckedFile], palette: Palette | None = None) -> Iterat
 
 def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[str]:
     others = [(file.holder_of(related), related) for related in finding.related]
-    last = max(
-        file.source.line_of(finding.span.end),
-        *(text.source.line_of(related.span.end) for text, related in others),
-        0,
-    )
+    parts = [
+        file.source.part(finding.span),
+        *(text.source.part(related.span) for text, related in others),
+    ]
+    last = max(part.source.line_of(part.span.end) for part in parts)
     margin = len(str(last + 1 + _AROUND))
 
     def by_severity(text: str) -> str:
@@ -63,9 +63,7 @@ def _finding(file: CheckedFile, finding: Finding, palette: Palette) -> Iterator[
 
 
 def _place(text: NamedText, span: Span, arrow: str, margin: int, palette: Palette) -> str:
-    where = text.source.position(span.start)
-    place = f"{shown_path(text.path)}:{where.line + 1}:{where.column + 1}"
-    return f"{' ' * margin}{palette.frame(arrow)} {place}"
+    return f"{' ' * margin}{palette.frame(arrow)} {text.shown_place(span)}"
 
 
 def _excerpt(
@@ -81,7 +79,8 @@ def _excerpt(
 ) -> Iterator[str]:
     bar = palette.frame(f"{' ' * margin} |")
     yield bar
-    lines = list(excerpt(text.source, span, around=around))
+    part = text.source.part(span)
+    lines = list(excerpt(part.source, part.span, around=around))
     last_marked = max(i for i, line in enumerate(lines) if line.marked)
     for index, line in enumerate(lines):
         if line.number is None:

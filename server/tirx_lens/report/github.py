@@ -6,15 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Severity
-from tirx_lens.report.paths import normal_path, shown_path
+from tirx_lens.report.paths import normal_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tirx_lens.model.finding import Finding
-    from tirx_lens.model.span import Span
-    from tirx_lens.report.checked import CheckedFile, NamedText
+    from tirx_lens.report.checked import CheckedFile
 
 _COMMANDS = {
     Severity.ERROR: "error",
@@ -44,27 +43,23 @@ def github(
 
 
 def _command(file: CheckedFile, path: Path, finding: Finding) -> str:
-    start, end = (file.source.position(at) for at in (finding.span.start, finding.span.end))
-    properties: dict[str, object] = {
-        "title": f"TIRx Lens ({finding.code})",
-        "file": path,
-        "line": start.line + 1,
-        "col": start.column + 1,
-        "endLine": end.line + 1,
-    }
-    if end.line == start.line:  # GitHub wants columns of one line only
-        properties["endColumn"] = end.column + 1
+    part = file.source.part(finding.span)
+    start, end = (part.source.position(at) for at in (part.span.start, part.span.end))
+    properties: dict[str, object] = {"title": f"TIRx Lens ({finding.code})", "file": path}
+    if part.cell is not None:  # GitHub shows the file of a notebook, whose lines are of JSON
+        lines = part.file_lines or (0,)
+        properties["line"] = lines[start.line] + 1
+        properties["endLine"] = lines[end.line] + 1
+    else:
+        properties |= {"line": start.line + 1, "col": start.column + 1, "endLine": end.line + 1}
+        if end.line == start.line:  # GitHub wants columns of one line only
+            properties["endColumn"] = end.column + 1
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-    message = f"{_place(file, finding.span)}: {finding.code} {finding.message}"
+    message = f"{file.shown_place(finding.span)}: {finding.code} {finding.message}"
     for related in finding.related:
         if related.module is not None:
-            message += f"\n{_place(file.holder_of(related), related.span)}: {related.message}"
+            message += f"\n{file.holder_of(related).shown_place(related.span)}: {related.message}"
     return f"::{_COMMANDS[finding.severity]} {listed}::{_data(message)}"
-
-
-def _place(text: NamedText, span: Span) -> str:
-    start = text.source.position(span.start)
-    return f"{shown_path(text.path)}:{start.line + 1}:{start.column + 1}"
 
 
 def _data(text: str) -> str:

@@ -1,6 +1,7 @@
 """Findings as JSON, in the shape that Ruff gave the field: an array of objects, one a finding.
 
-Rows and columns are one-based and count characters.
+Rows and columns are one-based and count characters. In a notebook they are those of a cell, and
+`cell` is its number among all cells, from 1; in a file it is null.
 """
 
 from __future__ import annotations
@@ -58,9 +59,11 @@ def _place_in(text: NamedText, span: Span) -> dict[str, object]:
 
 
 def _range(source: SourceText, span: Span) -> dict[str, object]:
+    part = source.part(span)
     return {
-        "location": _place(source, span.start),
-        "end_location": _place(source, span.end),
+        "cell": part.cell,
+        "location": _place(part.source, part.span.start),
+        "end_location": _place(part.source, part.span.end),
     }
 
 

@@ -1,7 +1,8 @@
 """Findings as SARIF 2.1.0 (OASIS), the format that code scanning services and viewers read.
 
 Lines and columns are one-based; columns count UTF-16 units, which `columnKind` says. Files below
-the root are named relative to it (`%SRCROOT%`), others by their whole address.
+the root are named relative to it (`%SRCROOT%`), others by their whole address. Of a notebook, a
+region has lines of its file, which are of JSON, and the cell is a logical location.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ def _result(file: CheckedFile, finding: Finding, root: Path) -> dict[str, object
             }
             for number, related in enumerate(finding.related)
         ]
-    if finding.fix is not None:
+    if finding.fix is not None and file.source.part(finding.span).cell is None:
         result["fixes"] = [_fix(file, finding.fix, root)]
     return result
 
@@ -167,11 +168,27 @@ def _fix(file: CheckedFile, fix: Fix, root: Path) -> dict[str, object]:
 
 
 def _location(text: NamedText, span: Span, root: Path) -> dict[str, object]:
+    part = text.source.part(span)
+    artifact = _artifact(text.path, root)
+    if part.cell is None:
+        return {
+            "physicalLocation": {
+                "artifactLocation": artifact,
+                "region": _region(text.source, span),
+            }
+        }
+    lines = part.file_lines or (0,)
+    first, last = (lines[part.source.line_of(at)] for at in (part.span.start, part.span.end))
+    start = part.source.position(part.span.start)
+    place = f"line {start.line + 1}, column {start.column + 1}"
     return {
         "physicalLocation": {
-            "artifactLocation": _artifact(text.path, root),
-            "region": _region(text.source, span),
-        }
+            "artifactLocation": artifact,
+            "region": {"startLine": first + 1, "endLine": last + 1},
+        },
+        "logicalLocations": [
+            {"name": f"cell {part.cell}", "fullyQualifiedName": f"cell {part.cell}, {place}"}
+        ],
     }
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tirx_lens.protocol.worksheet.accesses import Engine
 from tirx_lens.protocol.worksheet.words import Signal
 from tirx_lens.report.paths import shown_text
-from tirx_lens.report.worksheet_places import href
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,9 +41,8 @@ class Cells:
         for place in places:
             if place is None:
                 continue
-            path, line = self._sheets.line(place)
-            other = "" if path == self._sheets.path else f"{text(path.name)}:"
-            found.setdefault(f"[{other}{line}]({href(path, line)})")
+            line, link = self._sheets.linked_line(place)
+            found.setdefault(f"[{text(line)}]({link})")
         return ", ".join(found)
 
     def who(self, who: Who) -> str:

@@ -1,6 +1,7 @@
 """The worksheet as JSON: the tables field by field.
 
-Rows and columns of places are one-based and count characters. Threads are
+Rows and columns of places are one-based and count characters, in a notebook those of the cell with
+the number `cell`, which is null in a file. Threads are
 `{"threads": ..., "role": ...}`, with the number of their row of the Roles table or null; what is
 not known is null.
 """
@@ -62,10 +63,12 @@ class _Encoder:
 
     def _place(self, span: Span) -> dict[str, object]:
         text, local = self._sheets.holder_of(span)
+        part = text.source.part(local)
         return {
             "filename": str(text.path),
-            "location": _position(text.source, local.start),
-            "end_location": _position(text.source, local.end),
+            "cell": part.cell,
+            "location": _position(part.source, part.span.start),
+            "end_location": _position(part.source, part.span.end),
         }
 
 

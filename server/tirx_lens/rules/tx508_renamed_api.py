@@ -9,6 +9,7 @@ from tirx_lens.api.surface import surface_of
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.given import TvmVersion
 from tirx_lens.model.imported import is_elsewhere
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.bound_address import bound_first, read_at_declaration
 from tirx_lens.rules.changes.migration import DRIFTED, migrated
 from tirx_lens.rules.examples import in_kernel
@@ -65,6 +66,7 @@ class RenamedApi(Rule):
     code: ClassVar[str] = "TX508"
     name: ClassVar[str] = "renamed-api"
     levels: ClassVar[str] = "error; warning where only the installed TVM is another"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Spell it as TVM 0.27 does"
 
     VALID = (

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import sys
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .sources import SourceTree
+
+_NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,9 @@ def import_entry(tree: SourceTree, entry: str, search_paths: tuple[str, ...]) ->
         importlib.import_module(package)
         if name in sys.modules:  # the package's own __init__ imported it
             return Imported(sys.modules[name])
-    spec = importlib.util.spec_from_file_location(name, path)
+    # The code of a notebook comes as Python under the notebook's own name.
+    loader = SourceFileLoader(name, str(path)) if path.suffix == _NOTEBOOK else None
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     if spec is None or spec.loader is None:
         raise ImportError(f"{entry} is not a Python file", name=name, path=entry)
     module = importlib.util.module_from_spec(spec)

@@ -94,6 +94,15 @@ export class Window {
     await group.locator(".monaco-editor .view-lines .view-line").first().waitFor();
   }
 
+  /** Open a notebook by its name, and return its cells of code. */
+  async openNotebook(name: string): Promise<Locator> {
+    await this.page.keyboard.press("Control+P");
+    await this.#choose(name, path.basename(name));
+    const cells = this.page.locator(".notebookOverlay .cell-list-container .code-cell-row");
+    await cells.locator(".view-line").first().waitFor();
+    return cells;
+  }
+
   /** Run a command by its name in the command palette. */
   async command(name: string): Promise<void> {
     await this.page.keyboard.press("F1");
@@ -109,6 +118,18 @@ export class Window {
     await input.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
     await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
+  }
+
+  /** Choose a colour theme by its name. */
+  async chooseTheme(name: string): Promise<void> {
+    await this.page.keyboard.press("Control+K");
+    await this.page.keyboard.press("Control+T");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: "Modern" }).first().waitFor();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
+    await input.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
   /** Wait until the server has read the file: it names the kernel that the cursor is in. */
