@@ -12,15 +12,19 @@ import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { builderOf, goToFinding } from "./lenses";
 import { activePlace, sourceOf } from "./notebooks";
+import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
+import { chooseInterpreter } from "./python/pick";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { SuspectPanels } from "./suspects";
 import { TargetPicker } from "./targets/picker";
 import { targetMemory } from "./targets/workspace";
 import { TimelinePanels } from "./timeline/panels";
 import { trackTirxFiles } from "./ui/context";
 import { printDebugInformation } from "./ui/debugInformation";
 import { StatusItem } from "./ui/status";
+import { Walkthrough } from "./welcome/walkthrough";
 import { WorksheetPanels } from "./worksheet";
 
 /** What `deactivate` has to wait for; VS Code calls it with no arguments. */
@@ -32,7 +36,8 @@ export function activate(context: vscode.ExtensionContext): void {
     server: vscode.window.createOutputChannel("TIRx Lens Server", { log: true }),
   };
   const item = new StatusItem();
-  const supervisor = new Supervisor(context, channels, item);
+  const walkthrough = new Walkthrough(context);
+  const supervisor = new Supervisor(context, channels, item, (status) => walkthrough.tvmFound(status.tvmVersion));
   running = supervisor;
   const views = new Views();
   const architecture = new Architecture(context.workspaceState);
@@ -49,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
   const timelines = new TimelinePanels(supervisor, context.extensionUri);
+  const suspects = new SuspectPanels(supervisor);
 
   context.subscriptions.push(
     channels.extension,
@@ -62,7 +68,12 @@ export function activate(context: vscode.ExtensionContext): void {
     linkedCursor,
     worksheets,
     timelines,
+    suspects,
     trackTirxFiles(),
+    walkthrough,
+    registerCommand("tirx-lens.chooseInterpreter", () => chooseInterpreter(channels.extension)),
+    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(activePlace())),
+    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, activePlace())),
     registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined

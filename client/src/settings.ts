@@ -2,12 +2,16 @@
 import * as os from "node:os";
 import * as vscode from "vscode";
 import { expand } from "./paths";
+import { SettingValues } from "./settingValues";
 
 export const SECTION = "tirx-lens";
 
-export type Notifications = "off" | "onError" | "onWarning" | "always";
+const NOTIFICATIONS = ["off", "onError", "onWarning", "always"] as const;
+export type Notifications = (typeof NOTIFICATIONS)[number];
 
 export interface Settings {
+  /** What is wrong in settings that are read here, one sentence each. */
+  readonly problems: readonly string[];
   readonly enable: boolean;
   /** A program and its arguments; empty where the user named none. */
   readonly interpreter: readonly string[];
@@ -16,18 +20,23 @@ export interface Settings {
   readonly path: string;
   readonly args: readonly string[];
   readonly logLevel: string;
-  readonly select: readonly string[];
-  readonly ignore: readonly string[];
+  /** The architecture to build for where none was chosen. */
   readonly arch: string;
-  /** Seconds. */
-  readonly timeLimit: number;
-  readonly buildOnSave: boolean;
-  readonly inlayHintsParticipants: boolean;
-  readonly inlayHintsArrivals: boolean;
-  readonly codeLens: boolean;
-  /** The user's own targets by name. No workspace can set them. */
-  readonly targets: Readonly<Record<string, unknown>>;
+  /** What the server reads, by names without the section. It checks every value. */
+  readonly forServer: Readonly<Record<string, unknown>>;
 }
+
+const FOR_SERVER = [
+  "select",
+  "ignore",
+  "build.arch",
+  "build.timeLimit",
+  "build.onSave",
+  "inlayHints.participants",
+  "inlayHints.arrivals",
+  "codeLens",
+  "targets",
+];
 
 /** What the server is started with. The other settings take effect without a restart. */
 const NEED_RESTART = [
@@ -56,31 +65,27 @@ export function readSettings(): Settings {
     workspaceFolder: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath,
     environment: process.env,
   };
-  const text = (name: string): string => expand(configuration.get<string>(name, ""), variables);
-  const list = (name: string): readonly string[] => configuration.get<string[]>(name, []);
+  const values = new SettingValues(SECTION, (name) => configuration.get(name));
   return {
-    enable: configuration.get("enable", true),
-    interpreter: list("interpreter")
+    enable: values.flag("enable", true),
+    interpreter: values
+      .list("interpreter")
       .map((word) => expand(word, variables))
       .filter((word) => word !== ""),
-    importStrategy: configuration.get("importStrategy", "useBundled"),
-    path: text("path"),
-    args: list("args").map((word) => expand(word, variables)),
-    logLevel: configuration.get("logLevel", "info"),
-    select: list("select"),
-    ignore: list("ignore"),
-    arch: configuration.get("build.arch", "sm_100a"),
-    timeLimit: configuration.get("build.timeLimit", 120),
-    buildOnSave: configuration.get("build.onSave", false),
-    inlayHintsParticipants: configuration.get("inlayHints.participants", false),
-    inlayHintsArrivals: configuration.get("inlayHints.arrivals", false),
-    codeLens: configuration.get("codeLens", true),
-    targets: configuration.get("targets", {}),
+    importStrategy: values.oneOf("importStrategy", ["useBundled", "fromEnvironment"], "useBundled"),
+    path: expand(values.text("path", ""), variables),
+    args: values.list("args").map((word) => expand(word, variables)),
+    logLevel: values.oneOf("logLevel", ["error", "warning", "info", "debug"], "info"),
+    arch: values.text("build.arch", "sm_100a"),
+    forServer: Object.fromEntries(FOR_SERVER.map((name) => [name, configuration.get(name)])),
+    problems: values.problems,
   };
 }
 
 export function notificationLevel(): Notifications {
-  return vscode.workspace.getConfiguration(SECTION).get("showNotifications", "onWarning");
+  const configuration = vscode.workspace.getConfiguration(SECTION);
+  const values = new SettingValues(SECTION, (name) => configuration.get(name));
+  return values.oneOf("showNotifications", NOTIFICATIONS, "onWarning");
 }
 
 /** Tell whether a change of configuration needs the server started anew. */

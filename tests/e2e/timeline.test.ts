@@ -29,17 +29,6 @@ async function styleOf(blocked: Locator, part: string, property: string): Promis
   return blocked.evaluate(`getComputedStyle(document.querySelector("g.kind-blocked ${part}")).${property}`);
 }
 
-async function chooseTheme(window: Window, name: string): Promise<void> {
-  await window.page.keyboard.press("Control+K");
-  await window.page.keyboard.press("Control+T");
-  const input = window.page.locator(".quick-input-widget input").first();
-  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Modern" }).first().waitFor();
-  await input.fill(name);
-  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await input.press("Enter");
-  await window.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-}
-
 scenario(
   "the timeline of a kernel beside it, linked both ways",
   { trust: "ask", files: { "gemm.py": STEP7 } },
@@ -62,7 +51,7 @@ scenario(
       ["Dark High Contrast", "vscode-high-contrast"],
       ["Light Modern", "vscode-light"],
     ] as const) {
-      await chooseTheme(window, theme);
+      await window.chooseTheme(theme);
       await timeline.locator(`body.${kind}`).waitFor();
       await window.picture(`1-${kind}`);
     }
@@ -114,7 +103,7 @@ scenario(
       ["Light High Contrast", "vscode-high-contrast-light"],
       ["Dark Modern", "vscode-dark"],
     ] as const) {
-      await chooseTheme(window, theme);
+      await window.chooseTheme(theme);
       await timeline.locator(`body.${kind}`).waitFor();
       const blocked = bars(window, "blocked").first();
       const edge = await styleOf(blocked, ".done", "stroke");

@@ -1,5 +1,6 @@
--- A session in Neovim's own client: open a broken kernel, see the diagnostic, apply its fix, see
--- it gone, save. Environment: COMMAND (JSON), FILE, TITLE. What was seen goes to standard output as JSON.
+-- A session in Neovim's own client, set up as docs/editors.md says: open a broken kernel, see the
+-- diagnostic, apply its fix, see it gone, save. Environment: SETUP, FILE, TITLE. What was seen goes to
+-- standard output as JSON.
 local seen = {}
 
 local function fail(message)
@@ -13,13 +14,8 @@ local function wait(what, condition)
   end
 end
 
-vim.lsp.config('tirx_lens', {
-  cmd = vim.json.decode(os.getenv('COMMAND')),
-  filetypes = { 'python' },
-  root_dir = vim.fs.dirname(os.getenv('FILE')),
-})
 vim.cmd('filetype on')
-vim.lsp.enable('tirx_lens')
+dofile(os.getenv('SETUP'))
 vim.cmd.edit(os.getenv('FILE'))
 local buffer = vim.api.nvim_get_current_buf()
 

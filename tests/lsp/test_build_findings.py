@@ -150,7 +150,7 @@ def test_what_is_wrong_in_the_cuda_is_said_on_both_sides(make):
 
 
 def test_a_save_builds_where_that_was_turned_on(make):
-    workspace = make(buildOnSave=True)
+    workspace = make(build={"onSave": True})
     workspace.write(WRONG)
     workspace.save()
     while not (said := workspace.published()):  # the analysis of what was saved
@@ -189,7 +189,7 @@ def get_kernel(N):
 
 
 def test_a_save_builds_what_was_chosen_last_else_the_first(make):
-    workspace = make(buildOnSave=True)
+    workspace = make(build={"onSave": True})
 
     workspace.write(REGISTERED)
     assert workspace.built_on_save() == "config=small args={} arch=sm_100a"
@@ -211,7 +211,7 @@ SETS = HEAD.replace("# tirx-lens", "# tirx-lens: args M=1\n# tirx-lens", 1) + (
 
 
 def test_a_save_builds_with_the_arguments_of_earlier_sessions(make):
-    workspace = make(buildOnSave=True, choices=[{}, 7])
+    workspace = make(build={"onSave": True}, choices=[{}, 7])
     workspace.write(SETS)
     assert workspace.built_on_save() == "config=None args={'M': 128} arch=sm_100a"
 
@@ -219,14 +219,14 @@ def test_a_save_builds_with_the_arguments_of_earlier_sessions(make):
 def test_a_choice_of_an_earlier_session_counts(make, tmp_path):
     uri = (tmp_path / "kernel.py").as_uri()
     chosen = {"textDocument": {"uri": uri}, "builder": "gemm", "argumentSet": "comment 2"}
-    workspace = make(buildOnSave=True, choices=[chosen])
+    workspace = make(build={"onSave": True}, choices=[chosen])
     workspace.write(SETS)
     assert workspace.built_on_save() == "config=None args={'M': 1} arch=sm_100a"
 
 
 @pytest.mark.parametrize(
     ("trusted", "settings"),
-    [(True, {}), (True, {"buildOnSave": False}), (False, {"buildOnSave": True})],
+    [(True, {}), (True, {"build.onSave": False}), (False, {"build.onSave": True})],
 )
 def test_a_save_builds_nothing_otherwise(make, trusted, settings):
     workspace = make(trusted=trusted, **settings)

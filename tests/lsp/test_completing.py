@@ -87,3 +87,39 @@ def test_a_file_without_tirx_has_none(client: RawClient) -> None:
     client.open(URI, "import torch\nT.cuda.")
     params = {"textDocument": {"uri": URI}, "position": {"line": 1, "character": 7}}
     assert client.request("textDocument/completion", params)["result"] is None
+
+
+def test_the_standard_shapes_where_a_statement_begins(client: RawClient) -> None:
+    (item,) = asked(client, "completion", "mma")["items"]
+    assert item["label"] == item["filterText"] == "tirx_mma_consumer"
+    assert item["insertTextFormat"] == 2
+    new = item["textEdit"]["newText"]
+    assert new.startswith("if ${1:warp_id} == 0:\n    if T.cuda.elect_sync():\n")
+    assert new.endswith("$0")
+    assert item["textEdit"]["range"]["start"]["character"] == 4
+    (edit,) = item["additionalTextEdits"]
+    assert edit["newText"] == "from tvm.backend.cuda.lang.pipeline import PipelineState\n"
+    line = HEAD.split("\n").index("from tvm.backend.cuda.lang.pipeline import MBarrier") + 1
+    assert edit["range"]["start"] == edit["range"]["end"] == {"line": line, "character": 0}
+
+
+def test_a_client_without_snippets_gets_the_shape_indented(start) -> None:
+    client = start(REAL_SERVER)
+    client.initialize(capabilities={})
+    found = asked(client, "completion", "tirx_tmem_d")["items"]
+    (item,) = found
+    assert item["insertTextFormat"] == 1
+    first, second, *_ = item["textEdit"]["newText"].split("\n")
+    assert first == "T.cuda.cta_sync()  # every role is done with TMEM"
+    assert second == "    if wg_id == 0:"
+    assert "additionalTextEdits" not in item
+
+
+@pytest.mark.parametrize("line", ["x = mma", "full.wait(mma", "# mma", "nothing"])
+def test_no_shape_is_offered_elsewhere(client: RawClient, line: str) -> None:
+    assert asked(client, "completion", line) is None
+
+
+def test_no_shape_is_offered_to_an_older_release(client: RawClient) -> None:
+    head = HEAD + "    T.ptx.fence.mbarrier_init()\n"
+    assert asked(client, "completion", "mma", head=head) is None

@@ -74,7 +74,7 @@ def make(start, tmp_path):
 
 
 def test_the_unsaved_text_is_built_with_what_it_imports(make, tmp_path):
-    workspace = make(arch="sm_90a", timeLimit=7, interpreter=["/opt/python"])
+    workspace = make(build={"arch": "sm_90a", "timeLimit": 7}, interpreter=["/opt/python"])
     (tmp_path / "helper.py").write_text("older = 1\n")
     workspace.client.open((tmp_path / "helper.py").as_uri(), "newer = 1\n")
     reply = workspace.show(ONE, arguments={"N": 256})

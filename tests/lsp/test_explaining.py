@@ -49,7 +49,7 @@ def session(request, start):
             "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
         },
     }
-    settings = {"inlayHintsParticipants": True, "inlayHintsArrivals": True}
+    settings = {"inlayHints.participants": True, "inlayHints.arrivals": True}
     client.initialize(capabilities=capabilities, initializationOptions={"settings": settings})
     client.encoding = request.param
     client.open(URI, TEXT)
@@ -172,7 +172,7 @@ def test_hints_follow_the_settings_and_the_text(session) -> None:
     assert sorted(hints(session)) == sorted(guards + counts)
     session.change(URI, 2, {"text": TEXT.replace("full.init(128)", "full.init(64)")})
     assert f"{first + 3} 128 of 64" in hints(session)
-    settings = {"tirx-lens": {"inlayHintsParticipants": True}}
+    settings = {"tirx-lens": {"inlayHints.participants": True}}
     session.notify("workspace/didChangeConfiguration", {"settings": settings})
     assert hints(session) == guards
     session.notify("workspace/didChangeConfiguration", {"settings": {"tirx-lens": {}}})

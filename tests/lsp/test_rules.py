@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -177,40 +172,3 @@ def test_selection_reaches_the_rules(start):
     client.initialize(initializationOptions={"settings": {"ignore": ["TX102"]}})
     client.open("file:///kernel.py", KERNEL)
     assert client.diagnostics("file:///kernel.py")["diagnostics"] == []
-
-
-@pytest.mark.editor
-def test_in_neovim(tmp_path):
-    path = tmp_path / "kernel.py"
-    path.write_text(KERNEL)
-    seen = analyse(SourceText(KERNEL)).findings[0]
-    neovim = Path(sys.executable).with_name("nvim")
-    program = str(neovim) if neovim.exists() else shutil.which("nvim")
-    assert program, "Neovim is missing: install the development requirements"
-    script = Path(__file__).with_name("neovim.lua")
-    environment = os.environ | {
-        "COMMAND": json.dumps(REAL_SERVER),
-        "FILE": str(path),
-        "TITLE": seen.fix.message,
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-    }
-    ran = subprocess.run(
-        [program, "--headless", "--clean", "-c", f"luafile {script}"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-    assert ran.returncode == 0, ran.stderr
-    said = json.loads(ran.stdout.strip().splitlines()[-1])
-    line, column = PLACE["utf-8"]
-    assert said == {
-        "encoding": "utf-8",
-        "diagnostics": [
-            {"line": line, "column": column, "code": "TX102", "source": "tirx-lens", "severity": 1}
-        ],
-    }
-    assert "warpgroup_sync" in path.read_text()
-    assert analyse(SourceText(path.read_text())).findings == ()

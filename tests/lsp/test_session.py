@@ -267,4 +267,5 @@ async def test_settings_choose_the_rules(client: LanguageClient):
     configure(enable=True, select="nonsense")
     assert len((await published(client)).diagnostics) == 2
     assert any("tirx-lens.select" in message.message for message in client.log_messages)
-    assert client.messages == []
+    (shown,) = client.messages
+    assert "tirx-lens.select must be a list of rule codes" in shown.message

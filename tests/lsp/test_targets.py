@@ -131,7 +131,7 @@ def test_a_project_within_the_workspace_has_targets_of_its_own(make, tmp_path):
 
 
 def test_a_target_of_the_settings_builds_as_it_says(make):
-    settings = {"targets": {"gpu1": GPU1}, "arch": "sm_90a", "timeLimit": 7}
+    settings = {"targets": {"gpu1": GPU1}, "build": {"arch": "sm_90a", "timeLimit": 7}}
     workspace = make(settings=settings)
     assert workspace.ask("chooseTarget", name="gpu1")["chosen"] == "gpu1"
     built = json.loads(workspace.ask("cuda")["text"])
@@ -217,7 +217,7 @@ def test_another_target_of_the_project_that_changes_is_confirmed_too(make):
 
 
 def test_a_save_builds_at_no_target_that_is_not_confirmed(make):
-    workspace = make(settings={"buildOnSave": True}, targets={"chosen": "pod", "confirmed": []})
+    workspace = make(settings={"build.onSave": True}, targets={"chosen": "pod", "confirmed": []})
     workspace.client.notification("tirxLens/status")
     workspace.client.notify("textDocument/didSave", {"textDocument": {"uri": workspace.uri}})
     status = workspace.client.notification("tirxLens/status")
@@ -284,7 +284,7 @@ def test_settings_that_make_no_target_are_told(make):
 
 
 def test_all_targets_that_may_be_used_are_checked(make):
-    workspace = make(settings={"targets": {"gpu1": GPU1}, "arch": "sm_100a"})
+    workspace = make(settings={"targets": {"gpu1": GPU1}, "build.arch": "sm_100a"})
     reply = workspace.ask("doctor")
     assert reply["kind"] == "doctor"
     local, gpu1, left = reply["text"].split("\n\n")

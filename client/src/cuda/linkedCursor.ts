@@ -10,7 +10,7 @@ interface Shown {
 }
 
 export class LinkedCursor implements vscode.Disposable {
-  readonly #exact = decoration("tirxLens.linkedLineBackground");
+  readonly #exact = decoration("tirxLens.linkedLineBackground", "tirxLens.linkedLineBorder");
   readonly #guessed = decoration("tirxLens.guessedLineBackground");
   readonly #shown = new Map<string, Shown>();
   readonly #subscriptions: vscode.Disposable;
@@ -173,12 +173,19 @@ function inCode(view: View, part: Part, lines: readonly Lines[]): readonly Lines
   );
 }
 
-function decoration(background: string): vscode.TextEditorDecorationType {
+/** Lines on a faint background, so that what stands on it stays readable, with a bar at their left. */
+function decoration(background: string, border?: string): vscode.TextEditorDecorationType {
+  const bar = border === undefined ? {} : {
+    borderColor: new vscode.ThemeColor(border),
+    borderStyle: "solid",
+    borderWidth: "0 0 0 3px",
+  };
   return vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor(background),
-    overviewRulerColor: new vscode.ThemeColor(background),
+    overviewRulerColor: new vscode.ThemeColor(border ?? background),
     overviewRulerLane: vscode.OverviewRulerLane.Center,
+    ...bar,
   });
 }
 

@@ -16,6 +16,14 @@ const QUESTION =
 const HAS_SERVER =
   "import sys; del sys.path[0]; import importlib.util; print(importlib.util.find_spec('tirx_lens') is not None)";
 
+// Reads what is installed, and imports none of it.
+const TVM_QUESTION = [
+  "import importlib.metadata as m, importlib.util as u",
+  "names = [n for n in ('tvm', 'tvm_tirx') if u.find_spec(n)]",
+  "found = [d.version for n in ('apache-tvm', 'apache-tvm-tirx') for d in m.distributions(name=n)]",
+  "print((found or ['of an unknown version'])[0] if names else '')",
+].join("\n");
+
 export interface Python {
   /** The program and its arguments, as it was run. */
   readonly command: readonly string[];
@@ -57,6 +65,14 @@ export async function probe(command: readonly string[]): Promise<Python> {
     machine,
     suffixes: suffixes.split(":"),
   };
+}
+
+/** The version of TVM that an interpreter has; undefined where it has none or cannot say. */
+export async function tvmOf(command: readonly string[]): Promise<string | undefined> {
+  const [program = "", ...rest] = command;
+  const said = await run(program, [...rest, "-I", "-c", TVM_QUESTION]).catch(() => "");
+  const last = said.trim().split("\n").at(-1) ?? "";
+  return last === "" ? undefined : last;
 }
 
 /**

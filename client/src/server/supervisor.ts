@@ -28,11 +28,13 @@ export class Supervisor {
   #status: ServerStatus | undefined;
   #queue: Promise<void> = Promise.resolve();
   #disposed = false;
+  #told: readonly string[] = [];
 
   constructor(
     readonly context: vscode.ExtensionContext,
     readonly channels: Channels,
     readonly item: StatusItem,
+    readonly heard: (status: ServerStatus) => void = () => undefined,
   ) {}
 
   /** The running server, or undefined. Waits for a start or restart under way. */
@@ -107,6 +109,7 @@ export class Supervisor {
     this.#show({ kind: "starting" });
     const plan = await planLaunch(this.context, this.channels.extension);
     this.#plan = plan;
+    this.#tellWrongSettings(plan.settings.problems);
     if (!plan.settings.enable) {
       this.#show({ kind: "disabled" });
       return;
@@ -119,6 +122,7 @@ export class Supervisor {
     const session = new Session(plan.launch, this.channels.server, (reason) => this.#ended(session, reason));
     session.client.onNotification(statusNotification, (status) => {
       this.#status = status;
+      this.heard(status);
       this.#show(this.#life);
     });
     session.client.onNotification(fileVersionNotification, (version) => this.item.showVersion(version));
@@ -131,6 +135,16 @@ export class Supervisor {
       this.#show({ kind: "stopped", reason });
       const message = `The TIRx Lens server did not start: ${reason}`;
       notify(this.channels.extension, "error", message, RESTART, SHOW_LOGS);
+    }
+  }
+
+  /** Tell of values that cannot be used, each once until it is mended. */
+  #tellWrongSettings(problems: readonly string[]): void {
+    const news = problems.filter((problem) => !this.#told.includes(problem));
+    this.#told = problems;
+    if (news.length > 0) {
+      const message = `TIRx Lens: ${news.join(". ")}.`;
+      notify(this.channels.extension, "warning", message, openMachineSettings("tirx-lens"));
     }
   }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tirx_lens.lsp.schedule import mentions_tirx
+from tirx_lens.lsp.shapes import Taken, shape_items
 from tirx_lens.model.source import Position
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def register(server: LensServer) -> None:
         document = _document(server, params.text_document.uri)
         if document is None:
             return None
-        snippets = _takes_snippets(server)
+        takes = Taken.by(server.client_capabilities)
         return await server.background.run(
-            lambda: _completion(server, document, params.position, snippets=snippets)
+            lambda: _completion(server, document, params.position, takes)
         )
 
     @server.feature(
@@ -61,28 +62,25 @@ def _document(server: LensServer, uri: str) -> Document | None:
     return document
 
 
-def _takes_snippets(server: LensServer) -> bool:
-    document = server.client_capabilities.text_document
-    completion = document.completion if document is not None else None
-    item = completion.completion_item if completion is not None else None
-    return bool(item is not None and item.snippet_support)
-
-
 def _completion(
-    server: LensServer, document: Document, position: types.Position, *, snippets: bool
+    server: LensServer, document: Document, position: types.Position, takes: Taken
 ) -> types.CompletionList | None:
     from tirx_lens.api.cursor import call_before, chain_before
 
     before = _text_before(server, document, position)
     surface = _surface(server, document)
     chain, call = chain_before(before), call_before(before)
+    if chain is None and call is None:
+        shapes = shape_items(surface, document, position, before, takes)
+        return types.CompletionList(is_incomplete=False, items=shapes) if shapes else None
     found, typed = _suggested(surface, document.source.text, chain, call)
     if not found:
         return None
     start = types.Position(position.line, position.character - len(typed))
     place = types.Range(start, position)
     items = [
-        _item(one, place, number, snippets=snippets) for number, one in enumerate(found[:_MOST])
+        _item(one, place, number, snippets=takes.snippets)
+        for number, one in enumerate(found[:_MOST])
     ]
     return types.CompletionList(is_incomplete=False, items=items)
 

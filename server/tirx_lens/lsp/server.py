@@ -21,6 +21,7 @@ from tirx_lens.lsp import (
     explaining,
     lenses,
     messages,
+    problem_messages,
     protocol,
     target_messages,
 )
@@ -38,9 +39,11 @@ from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.problem import problem_reply
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
-from tirx_lens.lsp.settings import SECTION, Settings, read_settings
+from tirx_lens.lsp.settings import SECTION, Settings, read_settings, told, unknown_options
+from tirx_lens.lsp.suspects import suspects_reply
 from tirx_lens.lsp.targets import WorkspaceTargets
 from tirx_lens.lsp.timeline import timeline_reply
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
@@ -98,6 +101,7 @@ class LensServer(LanguageServer):
         self.was_asked_to_shut_down = False
         self._new_analyser = new_analyser
         self._shown: dict[str, int] = {}
+        self._told: tuple[str, ...] = ()
         self._shown_cells = ShownCells()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -120,19 +124,25 @@ class LensServer(LanguageServer):
         logger.propagate = False  # or clients that log standard error too would show a line twice
         options = params.initialization_options
         if isinstance(options, dict):
+            unknown = unknown_options(options)
             self.cuda.is_trusted = options.get("trusted") is True
             self.cuda.choices.restore(options.get("choices"))
             self.targets.restore(options.get("targets"))
             self.lenses.restore(options.get("commands"))
-            self.configure(options.get("settings"))
+            self.configure(options.get("settings"), unknown)
         if params.process_id is not None:
             self.keep(asyncio.create_task(self._end_with(params.process_id)))
 
-    def configure(self, values: object) -> None:
-        """Take new settings. One that is not valid stays at its default, and the log says so."""
+    def configure(self, values: object, also: tuple[str, ...] = ()) -> None:
+        """Take new settings. What is wrong in them, and `also` what else was, is told once."""
         read = read_settings(values)
-        for sentence in read.refused:
+        problems = (*also, *read.refused)
+        news = [sentence for sentence in problems if sentence not in self._told]
+        self._told = problems
+        for sentence in news:
             _log.warning("%s", sentence)
+        if news:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, told(news)))
         if read.settings == self.settings:
             return
         if read.settings.log_level is not None:
@@ -464,7 +474,8 @@ def create_server(
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        if isinstance(params.settings, dict):
+        # Some clients send an empty object to say that there may be news: that is no setting.
+        if isinstance(params.settings, dict) and SECTION in params.settings:
             interpreter = server.settings.interpreter
             server.configure(params.settings.get(SECTION))
             if server.settings.interpreter != interpreter:
@@ -491,6 +502,14 @@ def create_server(
     @server.feature(messages.WORKSHEET)
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
+
+    @server.feature(problem_messages.SUSPECTS)
+    async def suspects(params: Any) -> dict[str, Any]:
+        return await suspects_reply(server, params)
+
+    @server.feature(problem_messages.PROBLEM)
+    async def problem(params: Any) -> dict[str, Any]:
+        return await problem_reply(server, params)
 
     @server.feature(messages.ARGUMENTS)
     async def arguments(params: Any) -> dict[str, Any]:

@@ -120,6 +120,18 @@ export class Window {
     await this.page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` }).waitFor();
   }
 
+  /** Choose a colour theme by its name. */
+  async chooseTheme(name: string): Promise<void> {
+    await this.page.keyboard.press("Control+K");
+    await this.page.keyboard.press("Control+T");
+    const input = this.page.locator(".quick-input-widget input").first();
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: "Modern" }).first().waitFor();
+    await input.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
+    await input.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+
   /** Wait until the server has read the file: it names the kernel that the cursor is in. */
   async checked(kernel: string): Promise<void> {
     const trail = this.page.locator(".editor-group-container.active .breadcrumbs-control");
