@@ -49,7 +49,7 @@ scenario(
     await window.replaceLine(16, "# tirx-lens: args M=256 N=256 K=500");
     await window.save();
     await problemsOf(window, "broken.py").first().waitFor();
-    await window.group(0).locator(".tab.active .codicon-close").click();
+    await window.group(0).locator(".tab.active").click({ button: "middle" });
     await page.locator(".tab", { hasText: "broken.py" }).waitFor({ state: "detached" });
     await problemsOf(window, "broken.py").first().waitFor();
     await window.picture("4-closed");
