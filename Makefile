@@ -16,6 +16,7 @@ VSIX := .build/tirx-lens-$(VSIX_TARGET)-$(VERSION).vsix
 # Each environment holds its own mark of being complete, so that deleting it makes it anew.
 PYTHON_READY := .venv/.ready
 OLD_TVM_READY := .venv-tvm-0.26/.ready
+TVM_TIRX_READY := .venv-tvm-tirx/.ready
 NODE_READY := node_modules/.ready
 VSCODE_READY := .build/vscode/.ready
 CHROMIUM_READY := .build/chromium.ready
@@ -77,7 +78,7 @@ clean:
 	rm -rf .build client/dist bundled
 
 distclean: clean
-	rm -rf .venv .venv-tvm-0.26 node_modules
+	rm -rf .venv .venv-tvm-0.26 .venv-tvm-tirx node_modules
 
 setup-run:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "Node packages=$(NODE_READY)" \
@@ -85,6 +86,7 @@ setup-run:
 
 setup-test:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "TVM 0.26 environment=$(OLD_TVM_READY)" \
+	  "tvm_tirx environment=$(TVM_TIRX_READY)" \
 	  "Node packages=$(NODE_READY)" "Extension for each system=vsix-all" \
 	  "VS Code server=$(VSCODE_READY)" "Chromium=$(CHROMIUM_READY)" "OpenSSH server=$(SSHD_READY)" \
 	  "Emacs=$(EMACS_READY)" \
@@ -98,6 +100,9 @@ $(PYTHON_READY): pyproject.toml dev/python_environment.sh
 
 $(OLD_TVM_READY): dev/tvm-0.26.txt dev/python_environment.sh
 	sh dev/python_environment.sh .venv-tvm-0.26 --requirement dev/tvm-0.26.txt
+
+$(TVM_TIRX_READY): dev/tvm-tirx.txt dev/python_environment.sh
+	sh dev/python_environment.sh .venv-tvm-tirx --requirement dev/tvm-tirx.txt
 
 $(NODE_READY): package-lock.json
 	npm ci --no-audit --no-fund --ignore-scripts

@@ -23,13 +23,18 @@ LAYERS = {
     "protocol": {"model", "threads", "syntax", "rules"},
     "explain": {"model", "threads", "syntax", "rules", "api"},
     "cuda": {"model", "threads", "syntax", "compile", "worker"},  # the types of a build's result
-    "report": {"model", "rules", "cuda", "protocol"},
+    "suspects": {"model", "threads", "syntax", "rules", "protocol", "explain", "cuda", "analysis"},
+    "report": {"model", "rules", "cuda", "protocol", "suspects", "problem", "compile"},
+    "problem": {"model", "syntax", "protocol", "analysis", "compile"},
     "configuration": {"model", "rules", "analysis", "compile"},  # what reads and holds targets
     # The worker's wire types, never the other way.
     "compile": {"syntax", "model", "worker", "workspace"},
     "worker": set(),
 }
-PURE = ("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api", "notebook")
+PURE = (
+    *("model", "syntax", "threads", "rules", "protocol", "explain", "cuda", "api", "notebook"),
+    "suspects",
+)
 READ_SYNTAX = ("compile/builders.py", "compile/registered.py")
 EFFECTS = {"subprocess", "socket", "asyncio", "os", "pathlib", "threading", "multiprocessing"}
 

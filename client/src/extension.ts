@@ -12,10 +12,12 @@ import { Staleness } from "./cuda/staleness";
 import { Views } from "./cuda/views";
 import { builderOf, goToFinding } from "./lenses";
 import { activePlace, sourceOf } from "./notebooks";
+import { reportProblem } from "./problem";
 import { onActiveInterpreterChanged } from "./python/extension";
 import { chooseInterpreter } from "./python/pick";
 import { Supervisor } from "./server/supervisor";
 import { needsRestart, readSettings } from "./settings";
+import { SuspectPanels } from "./suspects";
 import { TargetPicker } from "./targets/picker";
 import { targetMemory } from "./targets/workspace";
 import { TimelinePanels } from "./timeline/panels";
@@ -52,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const linkedCursor = new LinkedCursor(views);
   const worksheets = new WorksheetPanels(supervisor);
   const timelines = new TimelinePanels(supervisor, context.extensionUri);
+  const suspects = new SuspectPanels(supervisor);
 
   context.subscriptions.push(
     channels.extension,
@@ -65,9 +68,12 @@ export function activate(context: vscode.ExtensionContext): void {
     linkedCursor,
     worksheets,
     timelines,
+    suspects,
     trackTirxFiles(),
     walkthrough,
     registerCommand("tirx-lens.chooseInterpreter", () => chooseInterpreter(channels.extension)),
+    registerCommand("tirx-lens.findSuspects", () => suspects.showBeside(activePlace())),
+    registerCommand("tirx-lens.reportProblem", () => reportProblem(supervisor, activePlace())),
     registerCommand("tirx-lens.showWorksheet", (...given: unknown[]) => {
       const meant = builderOf(given);
       return meant === undefined

@@ -38,8 +38,8 @@ export interface FileVersion {
   readonly uri: string;
   readonly version: string;
   readonly origin: "configuration" | "interpreter" | "target" | "spelling";
-  /** Both, for people. */
-  readonly sentence: string;
+  /** What is to know of both, in a line that follows the version. */
+  readonly detail: string;
 }
 
 export interface CudaParams {
@@ -297,6 +297,48 @@ export interface Worksheet {
   readonly markdown: string;
 }
 
+/** How a mistake shows; the server knows the same ones. */
+export type Symptom = "deadlock" | "crash" | "wrong-rows" | "nan" | "slow" | "build";
+
+export interface SuspectsParams {
+  readonly textDocument: { readonly uri: string };
+  readonly position?: Position;
+  readonly symptom: Symptom;
+  /** Whether the user asked for a build, which tells of the CUDA and of what it takes. */
+  readonly build?: boolean;
+}
+
+/** What may cause a symptom, as Markdown; links are `PATH#L12` with lines from 1. */
+export interface Suspects {
+  readonly kind: "suspects";
+  readonly title: string;
+  readonly path: string;
+  readonly markdown: string;
+}
+
+export interface ProblemParams {
+  readonly textDocument: { readonly uri: string };
+  readonly position?: Position;
+  readonly symptom: Symptom;
+  readonly builder?: string;
+  readonly arguments?: Arguments;
+  readonly argumentSet?: string;
+  /** Whether paths, host names and user names stay in the report. */
+  readonly keepNames?: boolean;
+  /** Whether the user asked for a build, and for what the interpreter is. */
+  readonly build?: boolean;
+  readonly editor?: string;
+}
+
+/** A report as Markdown, written nowhere. */
+export interface Problem {
+  readonly kind: "problem";
+  readonly title: string;
+  readonly markdown: string;
+}
+
+export type ProblemResult = Problem | Choose | ChooseArguments | NeedArguments | Failed;
+
 /** Which arguments a builder has now, and which it could have. Values are as people write them. */
 export interface ArgumentsInUse {
   readonly kind: "arguments";
@@ -316,6 +358,8 @@ export interface ArgumentsInUse {
 
 export const argumentsRequest = new RequestType<CudaParams, ArgumentsInUse | Choose | Failed, void>("tirxLens/arguments");
 export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
+export const suspectsRequest = new RequestType<SuspectsParams, Suspects | Failed, void>("tirxLens/suspects");
+export const problemRequest = new RequestType<ProblemParams, ProblemResult, void>("tirxLens/problem");
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
 export const targetsRequest = new RequestType<TargetsParams, TargetList | Failed, void>("tirxLens/targets");
 export const chooseTargetRequest = new RequestType<ChooseTargetParams, TargetList | ConfirmTarget | Failed, void>(

@@ -10,8 +10,8 @@ from tirx_lens.fixes import apply_edits, apply_safe_fixes
 from tirx_lens.model.given import Given, TvmVersion
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.rules.changes.migration import ARRIVALS, DRIFTED, migrated
-from tirx_lens.rules.changes.moved_imports import moved_imports
 from tirx_lens.rules.facts.releases import hold
+from tirx_lens.syntax.moved_imports import moved_imports
 from tirx_lens.syntax.read import read_kernels
 
 if TYPE_CHECKING:

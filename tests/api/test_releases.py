@@ -12,6 +12,7 @@ import pytest
 from tirx_lens.analysis import Selection, analyse
 from tirx_lens.api.surface import is_sound, surface_of
 from tirx_lens.fixes import apply_edits
+from tirx_lens.migrating import migrate
 from tirx_lens.model.given import Given, TvmVersion
 from tirx_lens.model.installed import TVM_TIRX, Installed, ReadTable
 from tirx_lens.model.source import SourceText
@@ -82,7 +83,7 @@ def test_the_release_of_a_version(
 
 def test_what_is_said_wins_over_what_is_installed() -> None:
     one = held(NEUTRAL, Installed("0.27.0"), said=V26)
-    assert (one.version, one.is_said, one.name) == (V26, True, "0.26")
+    assert (one.version, one.is_said, one.name) == (V26, True, "TVM 0.26")
 
 
 def test_what_is_installed_wins_over_the_spelling() -> None:
@@ -246,6 +247,16 @@ def test_a_kernel_of_tvm_tirx_is_held_against_that() -> None:
     assert tirx_codes(strange, here) == ["TX501"]
     assert tirx_codes(strange) == []
     assert tirx_codes(slip + "\n" + strange, later) == []
+
+
+def test_instructions_of_tvm_tirx_in_the_older_spelling_are_migrated() -> None:
+    text = TIRX + "        T.ptx.fence.mbarrier_init()\n        T.ptx.tcgen05.wait.ld()\n"
+    found = analyse(SourceText(text), API).findings
+    assert [one.code for one in found] == ["TX508", "TX508"]
+    done = migrate(SourceText(text))
+    assert done.text == TIRX + "".join(f"        {line}\n" for line in NEW.splitlines())
+    assert not done.left
+    assert not analyse(SourceText(done.text), API).findings
 
 
 def test_a_text_of_tvm_tirx() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tirx_lens.compile.diagnosis import Wants, clock_ahead, diagnose, runs, spelled_time
-from tirx_lens.compile.result import Environment, Gpu, HostReport
+from tirx_lens.compile.result import Environment, Gpu, HostReport, TvmBuild
 from tirx_lens.compile.targets import LauncherKind, Target
 from tirx_lens.model.given import TvmVersion
 
@@ -171,6 +171,23 @@ def test_a_clock_is_as_far_ahead_as_is_sure() -> None:
 def test_lengths_of_time() -> None:
     spelled = [spelled_time(seconds) for seconds in (3.4, 119, 120, 7100, 7200, 400_000)]
     assert spelled == ["3 s", "119 s", "2 min", "118 min", "2 h 0 min", "4 days"]
+
+
+@pytest.mark.parametrize(
+    ("build", "is_told"),
+    [
+        (("tvm", "0.27.0.post1"), False),
+        (("tvm", "0.28.0"), True),
+        (("tvm", "0.27.0+checkout"), True),
+        (("tvm_tirx", "0.1.0a4"), False),
+        (("tvm_tirx", "0.1.0a5"), True),
+    ],
+)
+def test_a_tvm_whose_names_are_not_known(build: tuple[str, str], is_told: bool) -> None:
+    environment = replace(GOOD.environment, builds=(TvmBuild(*build, "key"),))
+    found = problems(replace(GOOD, environment=environment))
+    assert [(severity, code) for severity, code, _ in found] == [("note", None)] * is_told
+    assert all(" ".join(build) in said for _, _, said in found)
 
 
 def test_the_worst_comes_first() -> None:

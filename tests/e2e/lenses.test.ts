@@ -38,7 +38,7 @@ scenario(
     await window.picture("2-the-second-with-findings");
 
     // The cursor stays in this builder, and the lenses of the other are those of the other.
-    await window.group(0).locator(".view-lines").first().hover();
+    await page.mouse.move(700, 400);
     await page.mouse.wheel(0, -20_000);
     const first = window.group(0).locator(".codelens-decoration", { hasText: "ROWS=1024" });
     await first.locator("a", { hasText: "Worksheet" }).click();

@@ -17,11 +17,11 @@ scenario(
   async (window) => {
     const { page } = window;
     await window.openFile("new.py");
-    await seesStatus(window, "TIRx Lens: TVM 0.27", `The interpreter ${KERNEL_PYTHON} has TVM 0.27`, "1-interpreter");
+    await seesStatus(window, "TIRx Lens: TVM 0.27", `from the interpreter ${KERNEL_PYTHON}`, "1-interpreter");
 
     // One that is written for 0.26 is told of so once, with all its calls as the fix.
     await window.openFile("old.py");
-    await seesStatus(window, "TIRx Lens: TVM 0.27", "this file is spelled for 0.26 or older", "2-spelled-otherwise");
+    await seesStatus(window, "TIRx Lens: TVM 0.27", "the file is spelled for 0.26 or older", "2-spelled-otherwise");
     await page.keyboard.press("Control+Shift+M");
     const told = page.locator(".markers-panel .monaco-list-row", { hasText: "This kernel is written for TVM 0.26" });
     await told.first().waitFor();
@@ -32,9 +32,9 @@ scenario(
     await page.keyboard.press("Control+End");
     await page.keyboard.type('tvm-version = "0.26"\n');
     await window.save();
-    await window.openFile("old.py");
+    await window.group(0).locator(".tab", { hasText: "old.py" }).click();
     await told.first().waitFor({ state: "detached" });
-    await seesStatus(window, "TIRx Lens: TVM 0.26", "`tvm-version` of pyproject.toml says 0.26", "4-configured");
+    await seesStatus(window, "TIRx Lens: TVM 0.26", "from tvm-version in pyproject.toml; 0.27", "4-configured");
   },
 );
 

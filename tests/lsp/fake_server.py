@@ -35,6 +35,7 @@ from tirx_lens.compile.result import (
     MapEntry,
     Severity,
     Stage,
+    TvmBuild,
     Via,
 )
 from tirx_lens.model import finding as model
@@ -117,7 +118,16 @@ class FakeCompiler:
             return BuildResult(both, (note,) if "UNMAPPED" in text else ())
         return BuildResult(kernels=(kernel,))
 
-    told = None
+    @property
+    def told(self) -> Environment | None:
+        """A target that is no interpreter of this machine tells its TVM once it has built."""
+        if not (self._asked and self._target.is_remote):
+            return None
+        builds = (TvmBuild("tvm", "0.26.0", "a key"),)
+        return Environment("3.12.1", self._target.python[0], "0.26.0", "/opt/tvm", builds=builds)
+
+    async def surface(self, package: str) -> None:
+        raise AssertionError(f"it is known what {package} 0.26.0 has")
 
     async def environment(self) -> Environment:
         return Environment("3.11.4", self._target.python[0], "0.27.0", "/opt/tvm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 
 import pytest
@@ -334,6 +335,18 @@ def test_the_cuda_of_a_cell_is_that_of_the_cells_above_it(start, tmp_path):
     found = book.shown("k")
     while not any(one["message"] == "It is wrong." for one in found["diagnostics"]):
         found = book.shown("k")
+
+
+def test_of_a_kernel_that_is_defined_anew_the_one_of_the_cell_is_built(start):
+    client = start()
+    client.initialize(initializationOptions={"trusted": True})
+    Notebook(client, {"i": HEAD, "k": KERNEL, "#": "Better:", "l": KERNEL, "z": "1 / 0"})
+    for uri, kernels in ((cell_uri("k"), 1), (cell_uri("l"), 2), (URI, 2)):
+        asked = {"textDocument": {"uri": uri}, "builder": "kernel"}
+        reply = client.request("tirxLens/cuda", asked, 60)["result"]
+        (text,) = json.loads(reply["text"])["texts"].values()
+        assert text.count("def kernel") == kernels
+        assert "1 / 0" not in text
 
 
 def test_worksheet_and_timeline_lead_into_cells(real):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .newer_tvm import NAME, make_newer_tvm
-from .raw import RawClient
+from .raw import FAKE_SERVER, REAL_SERVER, RawClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,16 +44,22 @@ class Session:
         path = folder / "kernel.py"
         path.write_text(text)
         self.uri, self.text = path.as_uri(), text
-        client.initialize(
-            workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}], initializationOptions=options
-        )
+        params = {
+            "processId": None,
+            "rootUri": None,
+            "capabilities": {},
+            "workspaceFolders": [{"uri": folder.as_uri(), "name": "w"}],
+            "initializationOptions": options,
+        }
+        client.request("initialize", params, LIMIT)
+        client.notify("initialized", {})
         client.open(self.uri, text)
 
     def version(self) -> tuple[str, str, str]:
-        """Return the next version that is told, its origin, and the sentence."""
+        """Return the next version that is told, its origin, and the detail."""
         told = self.client.notification("tirxLens/fileVersion", LIMIT)
         assert told["uri"] == self.uri
-        return told["version"], told["origin"], told["sentence"]
+        return told["version"], told["origin"], told["detail"]
 
     def found(self) -> list[tuple[str, int]]:
         """Return code and severity of each of the next diagnostics."""
@@ -77,23 +83,25 @@ class Session:
 @pytest.fixture
 def open_session(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     clients: list[RawClient] = []
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    server = [sys.executable, "-c", SERVE, str(ROOT / "server")]
 
-    def start(text: str, *, python: str = sys.executable, trusted: bool = False) -> Session:
+    def start(
+        text: str,
+        *,
+        python: str = sys.executable,
+        command: list[str] | None = None,
+        trusted: bool = False,
+        **options: Any,
+    ) -> Session:
         folder = tmp_path / "workspace"
         folder.mkdir(exist_ok=True)
-        clients.append(RawClient(server, env=env | {"TIRX_LENS_CACHE": str(tmp_path / "cache")}))
-        settings = {"interpreter": [python]}
-        return Session(clients[-1], folder, text, trusted=trusted, settings=settings)
+        env = os.environ | {"TIRX_LENS_CACHE": str(tmp_path / "cache")}
+        clients.append(RawClient(command or REAL_SERVER, env=env))
+        settings = {"interpreter": [python]} | options.pop("settings", {})
+        return Session(clients[-1], folder, text, trusted=trusted, settings=settings, **options)
 
     yield start
     for client in clients:
         client.kill()
-
-
-SERVE = "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv.append('server'); "
-SERVE += "from tirx_lens.cli.main import main; sys.exit(main())"
 
 
 def fake_python(home: Path, version: str) -> Path:
@@ -122,7 +130,7 @@ def test_the_interpreter_has_its_say_before_the_workspace_is_trusted(
     session = open_session(OLD, python=python)
     said = session.version()
     assert said[:2] == (version, "interpreter")
-    assert said[2].startswith(f"The interpreter {python} has TVM {version}")
+    assert said[2].endswith(f"from the interpreter {python}")
     assert ("spelled for 0.26 or older" in said[2]) == (version != "0.26.0")
     assert session.found() == found
 
@@ -135,10 +143,9 @@ def test_the_configuration_wins(open_session: Callable[..., Session], tmp_path: 
     configuration = session.folder / "pyproject.toml"
     configuration.write_text('[tool.tirx-lens]\ntvm-version = "0.26"\n')
     session.save()
-    version, origin, sentence = session.version()
+    version, origin, detail = session.version()
     assert (version, origin) == ("0.26", "configuration")
-    assert "says 0.26" in sentence
-    assert f"{python} has 0.27.0" in sentence
+    assert detail == f"from tvm-version in pyproject.toml; 0.27.0 in the interpreter {python}"
     assert session.found() == []
 
 
@@ -160,10 +167,36 @@ def test_without_a_tvm_the_spelling_tells(
     open_session: Callable[..., Session], tmp_path: Path
 ) -> None:
     session = open_session(OLD, python=str(tmp_path / "no-python"))
-    version, origin, sentence = session.version()
+    version, origin, detail = session.version()
     assert (version, origin) == ("0.26 or older", "spelling")
-    assert sentence.endswith("shows no tvm.")
+    assert detail == f"from the file's spelling; the interpreter {tmp_path}/no-python has no tvm"
     assert session.found() == []
+
+
+def test_a_target_tells_its_tvm_with_a_build_and_is_not_asked_before(
+    open_session: Callable[..., Session],
+) -> None:
+    box = {"launcher": "command", "argv": ["no-such-program"], "python": "python3"}
+    options = {
+        "command": [*FAKE_SERVER],
+        "trusted": True,
+        "settings": {"targets": {"box": box}},
+        "targets": {"chosen": "box", "confirmed": []},
+    }
+    session = open_session(NEUTRAL, **options)
+    untold = (
+        "0.27",
+        "spelling",
+        "from the file's spelling; the target box has not told its TVM yet",
+    )
+    assert session.version() == untold
+    params = {"textDocument": {"uri": session.uri}}
+    reply = session.client.request("tirxLens/cuda", params, LIMIT)["result"]
+    assert reply["kind"] == "cuda", reply
+    told = ("0.26.0", "target", "from the target box")
+    assert session.version() == told
+    session.client.kill()
+    assert open_session(NEUTRAL, **options).version() == told  # of the last session
 
 
 @pytest.mark.tvm
@@ -173,17 +206,17 @@ def test_a_newer_tvm_is_asked_with_the_first_build_and_remembered(
     python = str(make_newer_tvm(tmp_path / "newer"))
     text = NEUTRAL + f"    T.cuda.{NAME}(A, rounds=2)\n    T.cuda.{NAME[:-1]}(A)\n"
     session = open_session(text, python=python, trusted=True)
-    version, _, sentence = session.version()
+    version, _, detail = session.version()
     assert version == "0.28.0"
-    assert "building a kernel asks it" in sentence
+    assert "building a kernel asks it" in detail
     assert session.found() == []  # nothing is known of what it has
     assert NAME not in session.completed("T.cuda.dance")
 
     params = {"textDocument": {"uri": session.uri}}
     reply = session.client.request("tirxLens/cuda", params, 300)["result"]
     assert reply["kind"] in ("failed", "cuda"), reply
-    version, _, sentence = session.version()
-    assert (version, sentence) == ("0.28.0", f"The interpreter {python} has TVM 0.28.0.")
+    version, _, detail = session.version()
+    assert (version, detail) == ("0.28.0", f"from the interpreter {python}")
     while ("TX501", 1) not in (found := session.found()):
         continue  # what the build says of the file comes too
     assert [code for code, _ in found if code == "TX501"] == ["TX501"]
@@ -191,5 +224,5 @@ def test_a_newer_tvm_is_asked_with_the_first_build_and_remembered(
 
     session.client.kill()
     again = open_session(text, python=python)  # not trusted, and nothing is built
-    assert again.version()[2] == f"The interpreter {python} has TVM 0.28.0."
+    assert again.version()[2] == f"from the interpreter {python}"
     assert again.found() == [("TX501", 1)]

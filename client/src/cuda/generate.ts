@@ -156,7 +156,7 @@ export class CudaGenerator implements vscode.Disposable {
       const previous = result.text === view.cuda.text ? view.previous : view.cuda.text;
       const stale = editedSince(built, textOf(view.source));
       const next = { ...built, uri, cuda: result, previous, stale };
-      await this.#remember(sameBuild(next), result);
+      await this.#remember({ ...sameBuild(next), textDocument: { uri: next.source.toString() } }, result);
       if (uri.toString() === view.uri.toString()) {
         this.views.put(next);
       } else {
@@ -199,7 +199,8 @@ export class CudaGenerator implements vscode.Disposable {
     const old = this.views.of(uri);
     const previous = old === undefined || old.cuda.text === cuda.text ? old?.previous : old.cuda.text;
     const stale = editedSince({ source, builtFrom }, textOf(source));
-    const view = { uri, source, builder: cuda.builder, given: params.answers, cuda, previous, builtFrom, stale };
+    const asked = vscode.Uri.parse(params.textDocument.uri);
+    const view = { uri, source, asked, builder: cuda.builder, given: params.answers, cuda, previous, builtFrom, stale };
     this.views.put(view);
     await this.#remember({ ...params, textDocument: { uri: source.toString() } }, cuda);
     await this.views.reveal(view);
@@ -344,8 +345,10 @@ export class CudaGenerator implements vscode.Disposable {
 /** The request for what a view shows, built anew. */
 function sameBuild(view: View): CudaParams {
   const { config, argumentSet } = view.cuda;
+  // A cell that is gone is in no notebook: then the notebook's own is meant.
+  const isThere = sourceOf(view.asked).toString() === view.source.toString();
   return {
-    textDocument: { uri: view.source.toString() },
+    textDocument: { uri: (isThere ? view.asked : view.source).toString() },
     builder: view.builder,
     ...(view.given === undefined ? {} : { answers: view.given }),
     ...(config === null ? {} : { config }),

@@ -11,6 +11,8 @@ const SASS = "sass-nvidia";
 export interface View {
   readonly uri: vscode.Uri;
   readonly source: vscode.Uri;
+  /** The document that it was asked for in: the source, or a cell of it. */
+  readonly asked: vscode.Uri;
   readonly builder: string;
   /** What the user typed; undefined where the source itself gives the arguments. */
   readonly given: Arguments | undefined;

@@ -106,11 +106,11 @@ function detailOf(life: Life, status: ServerStatus | undefined, version: FileVer
     return "tirx-lens.enable is off";
   }
   if (!vscode.workspace.isTrusted) {
-    return joined([version?.sentence, "static checks only: this workspace is not trusted"]);
+    return joined([version?.detail, "static checks only: this workspace is not trusted"]);
   }
   const target = status === undefined || status.target === LOCAL ? status?.interpreter : `target ${status.target}`;
-  // A sentence about the file says where it is built, too.
-  return joined([status?.message, version?.sentence ?? target]);
+  // What is said of the file names where it is built, too.
+  return joined([status?.message, version?.detail ?? target]);
 }
 
 function joined(parts: readonly (string | undefined)[]): string {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.compile.builders import Builder, find_builders
 from tirx_lens.compile.prepare import parse_argument, prepare
 from tirx_lens.compile.request import Limits
+from tirx_lens.notebook.text import NotebookText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ class Requests:
 
     def __init__(self, workspace: Sequence[Path]) -> None:
         self._workspace = workspace
-        self._plain: dict[tuple[Path, str], BuildRequest] = {}
+        self._plain: dict[tuple[Path, str, int], BuildRequest] = {}
 
     def make(
         self, path: Path, source: SourceText, call: Call, target: Target, wish: Wish
@@ -68,10 +69,10 @@ class Requests:
         text = source.text
         if isinstance(builder, Builder):
             text = source.text_to(builder.last_line - 1)
-        plain = self._plain.get((path, name))
+        key = (path, name, len(text))
+        plain = self._plain.get(key)
         if plain is None:
-            plain = prepare(path, text, builder, workspace=self._workspace)
-            self._plain[path, name] = plain
+            plain = self._plain[key] = prepare(path, text, builder, workspace=self._workspace)
         return replace(
             plain,
             args={**own, **call.arguments},
@@ -82,9 +83,15 @@ class Requests:
         )
 
 
-def builders_of(text: str, given: Given) -> tuple[Builder, ...]:
-    """Return the builders of a text, with what their project gives them."""
-    return tuple(builder.with_given(given) for builder in find_builders(text))
+def builders_of(source: SourceText, given: Given) -> tuple[Builder, ...]:
+    """Return the builders of a text, with what their project gives them.
+
+    Of one that cells of a notebook define anew that is the last.
+    """
+    found = find_builders(source.text)
+    if isinstance(source, NotebookText):
+        found = tuple({builder.name: builder for builder in found}.values())
+    return tuple(builder.with_given(given) for builder in found)
 
 
 def calls_of(builders: Sequence[Builder | str], wish: Wish, *, alone: bool) -> tuple[Call, ...]:

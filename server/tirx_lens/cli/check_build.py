@@ -108,7 +108,7 @@ def _order(
         if outcome.checked is None:
             continue
         path, source = outcome.path, outcome.checked.source
-        for builder in builders_of(source.text, options[path].given):
+        for builder in builders_of(source, options[path].given):
             if missing := builder.missing({}):
                 lacking.append(Lacking(path, builder, missing))
                 continue

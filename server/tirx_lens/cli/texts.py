@@ -10,6 +10,7 @@ from tirx_lens.cli.configured import MisuseError
 from tirx_lens.cli.naming import split_builder
 from tirx_lens.compile.builders import find_builder
 from tirx_lens.files import Unreadable, read_file
+from tirx_lens.notebook.text import NotebookText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def read_texts(operands: Sequence[str], configured: Configured, command: str) ->
                 unreadable += found.unreadable
             else:
                 source = _read(path)
-                builders = _choose(path, source.text, name, chosen)
+                builders = _choose(path, source, name, chosen)
                 texts.append(BuildersOf(path, source, chosen, builders, is_named=True))
     except _RefusedError as error:
         raise MisuseError(f"{command}: {error}") from error
@@ -87,7 +88,7 @@ def _in_folder(folder: Path, configured: Configured) -> Texts:
             unreadable.append(file)
             continue
         source, options = file.source, configured.options(planned.path)
-        if builders := builders_of(source.text, options.given):
+        if builders := builders_of(source, options.given):
             texts.append(BuildersOf(planned.path, source, options, builders, is_named=False))
     if not texts and not unreadable:
         raise _RefusedError(f"{folder} has no file with a builder in it")
@@ -102,12 +103,13 @@ def _read(path: Path) -> SourceText:
 
 
 def _choose(
-    path: Path, text: str, name: str | None, options: FileOptions
+    path: Path, source: SourceText, name: str | None, options: FileOptions
 ) -> tuple[Builder | str, ...]:
     if name is not None:
-        builder = find_builder(text, name)
+        last = len(source.line_starts) + 1 if isinstance(source, NotebookText) else None
+        builder = find_builder(source.text, name, last)
         return (name if builder is None else builder.with_given(options.given),)
-    builders = builders_of(text, options.given)
+    builders = builders_of(source, options.given)
     if not builders:
         raise _RefusedError(
             f"{path} has no builder: no function with a @T.prim_func or @T.jit kernel in it, and "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.compile.registered import REGISTERED_BUILDER, read_registration
 from tirx_lens.syntax.arguments import parse_arguments
-from tirx_lens.syntax.tree import children_of, field_of, parse, text_of, walk
+from tirx_lens.syntax.tree import children_of, field_of, parse, text_of, walk_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -144,9 +144,15 @@ def find_builders(text: str) -> tuple[Builder, ...]:
     )
 
 
-def find_builder(text: str, name: str) -> Builder | None:
-    """Return the module-level function of that name, whether or not it looks like a builder."""
-    return next((item for item in _functions(text) if item.name == name), None)
+def find_builder(text: str, name: str, line: int | None = None) -> Builder | None:
+    """Return the module-level function of that name, whether or not it looks like a builder.
+
+    Where cells of a notebook define it anew, the first that ends at or behind `line`, counted from
+    1, is meant.
+    """
+    named = [item for item in _functions(text) if item.name == name]
+    behind = (item for item in named if line is None or item.last_line >= line)
+    return next(behind, named[-1] if named else None)
 
 
 def _functions(text: str) -> Iterator[Builder]:
@@ -162,7 +168,7 @@ def _functions(text: str) -> Iterator[Builder]:
             is_registered=True,
             configs=registration.labels,
         )
-    for definition in walk(root, _DEFINITIONS):
+    for definition in walk_statements(root, _DEFINITIONS):
         name = field_of(definition, "name")
         if name is None or not _at_module_level(definition):
             continue
@@ -203,7 +209,7 @@ def _kernel_names(definition: Node, kind: BuilderKind, tvm_names: frozenset[str]
         yield text_of(definition.child_by_field_name("name") or definition)
         return
     body = field_of(definition, "body")
-    for inner in walk(body, _DEFINITIONS) if body is not None else ():
+    for inner in walk_statements(body, _DEFINITIONS) if body is not None else ():
         name = field_of(inner, "name")
         inner_kind = _kernel_kind(inner, tvm_names)
         if name is not None and inner_kind is not None:
@@ -235,7 +241,7 @@ def _kernel_kind(definition: Node, tvm_names: frozenset[str]) -> BuilderKind | N
 
 def _names_from_tvm(root: Node) -> Iterator[str]:
     """Return the names that imports of TVM bind."""
-    for statement in walk(root, _IMPORTS):
+    for statement in walk_statements(root, _IMPORTS):
         module = field_of(statement, "module_name")
         if module is not None and not _is_tvm(text_of(module)):
             continue

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.result import Severity
+from tirx_lens.model.given import TvmVersion
+from tirx_lens.model.installed import Installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.compile.result import Environment, Gpu, HostReport
     from tirx_lens.compile.targets import Target
-    from tirx_lens.model.given import TvmVersion
 
 UNSUITABLE = "TX507"
 """Code of what says that kernels cannot be built or run at a target."""
@@ -89,6 +90,18 @@ def _of_tvm(
             f": install apache-tvm {wanted.value} there, or choose a target that has it"
         )
         yield HostProblem(Severity.WARNING, said, UNSUITABLE)
+    for build in environment.builds if environment.usable else ():
+        if not Installed(build.version, build.package).has_own_table:
+            said = (
+                f"{target.name} has {build.package} {build.version}, which is none of the releases "
+                f"that TIRx Lens has the names of ({_releases()}): the editor asks it for them "
+                "with a build there"
+            )
+            yield HostProblem(Severity.NOTE, said)
+
+
+def _releases() -> str:
+    return ", ".join(version.value for version in TvmVersion)
 
 
 def _of_disk(report: HostReport, target: Target) -> Iterator[HostProblem]:

@@ -18,6 +18,7 @@ from tirx_lens.worker.messages import (
     Resources,
     Severity,
     Stage,
+    TvmBuild,
     Via,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "Resources",
     "Severity",
     "Stage",
+    "TvmBuild",
     "Via",
     "results_to_json",
 ]

@@ -53,7 +53,7 @@ class ToldFolder:
 
     def place(self, target: Target) -> Told | None:
         """Return what the last worker at a target told."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             return decode(Told, json.loads(self._file_of(target).read_bytes()))
         return None
 

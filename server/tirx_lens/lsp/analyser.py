@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.syntax.library import Library
+    from tirx_lens.workspace import WorkspaceModules
 
 
 class LazyAnalyser:
@@ -54,6 +55,13 @@ def library_of(server: LensServer, uri: str) -> Library | None:
     For one thread at a time.
     """
     from tirx_lens.syntax.read import open_library
+
+    found = modules_of(server, uri)
+    return open_library(*found) if found is not None else None
+
+
+def modules_of(server: LensServer, uri: str) -> tuple[WorkspaceModules, str] | None:
+    """Return what finds the modules around a document, and its path; None when it is no file."""
     from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
     path = to_fs_path(uri) if uri.startswith("file:") else None
@@ -67,4 +75,4 @@ def library_of(server: LensServer, uri: str) -> Library | None:
     entry = absolute(Path(path))
     uris = (folder.uri for folder in server.workspace.folders.values())
     folders = [Path(path) for uri in uris if (path := to_fs_path(uri))]
-    return open_library(WorkspaceModules(entry, SourceCache(), folders, open_text), str(entry))
+    return WorkspaceModules(entry, SourceCache(), folders, open_text), str(entry)

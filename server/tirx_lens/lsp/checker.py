@@ -18,7 +18,8 @@ from tirx_lens.configuration.find import Configurations
 from tirx_lens.configuration.options import FileOptions, Overrides, is_excluded, options_for
 from tirx_lens.files import PYTHON_SUFFIXES, Unreadable, find_files, read_file, would_find
 from tirx_lens.lsp.choices import Choices, in_force
-from tirx_lens.lsp.documents import PYTHON, Document, uri_of
+from tirx_lens.lsp.documents import PYTHON as LANGUAGE
+from tirx_lens.lsp.documents import Document, uri_of
 from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import Encoding, SourceText
 
 LENGTH = struct.Struct(">Q")
-_BATCH = 200
+_POLITENESS = 5
+"""Typing goes first: a third of the processor's time where somebody else wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Checker:
     ) -> Iterator[Diagnostic]:
         from tirx_lens.lsp.diagnostics import to_diagnostic
 
-        document = Document(uri, 0, PYTHON, source)
+        document = Document(uri, 0, LANGUAGE, source)
         for finding in findings:  # no way to their fixes: there is no open document to change
             yield to_diagnostic(finding, None, document, self._workspace.encoding)
 
@@ -180,14 +182,21 @@ def main() -> None:
     # Whatever else writes to standard output must not get in among the answers.
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _load()
     if hasattr(os, "nice"):
-        os.nice(10)  # typing goes first
+        os.nice(_POLITENESS)
     questions = sys.stdin.buffer
     checker = Checker(_read(questions))
     while (asked := _read(questions)) is not None:
         answer = checker.find() if isinstance(asked, Find) else checker.check(asked)
         channel.write(framed(answer))
         channel.flush()
+
+
+def _load() -> None:
+    """Load what checking needs."""
+    import tirx_lens.analysis
+    import tirx_lens.lsp.diagnostics  # noqa: F401
 
 
 def framed(message: object) -> bytes:

@@ -13,6 +13,7 @@ from tirx_lens.lsp.messages import (
     NeedArguments,
     Parameter,
 )
+from tirx_lens.lsp.notebooks import NotebookDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,10 @@ def choose_builder(document: Document, asked: CudaParams) -> Builder | Choose | 
 
     text = document.source.data.decode("utf-8")
     if asked.builder is not None:
-        named = find_builder(text, asked.builder)
+        line = asked.line + 1 if asked.line is not None else None
+        if line is None and isinstance(document, NotebookDocument):
+            line = len(document.source.line_starts) + 1  # what the last of several cells leaves
+        named = find_builder(text, asked.builder, line)
         return named or Failed(f"There is no function {asked.builder} at the top of this file.")
     builders = find_builders(text)
     if asked.line is not None:

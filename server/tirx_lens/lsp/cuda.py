@@ -81,17 +81,44 @@ class CudaService:
             asked = CudaParams.from_json(params)
         except MalformedMessageError as error:
             return Failed(f"The request is malformed: {error}.")
+        found = self._document(asked)
+        return found if isinstance(found, Failed) else await self._build(*found, asked)
+
+    async def build_for(
+        self, asked: CudaParams, *, work_done_token: str | int | None
+    ) -> Built | CudaReply | ConfirmTarget:
+        """Build for something else than the view of CUDA, which the user has asked for."""
+        if not self.is_trusted:
+            return UNTRUSTED
+        found = self._document(asked)
+        if isinstance(found, Failed):
+            return found
+        asked = replace(asked, work_done_token=work_done_token)
+        return await self._built(*found, asked, asks=False)
+
+    def _document(self, asked: CudaParams) -> tuple[Document, Path] | Failed:
         document = self._server.documents.get(asked.uri)
         if document is None:
             return Failed(f"{asked.uri} is not open, so there is no text to build.")
         path = to_fs_path(document.uri) if document.uri.startswith("file:") else None
         if path is None:
             return Failed("Save the file first: a kernel is built with the modules beside it.")
-        return await self._build(document, Path(path), asked)
+        return document, Path(path)
 
     async def _build(
         self, document: Document, path: Path, asked: CudaParams, *, asks: bool = True
     ) -> CudaReply | ConfirmTarget:
+        built = await self._built(document, path, asked, asks=asks)
+        if not isinstance(built, Built):
+            return built
+        reply = await reply_for(self._server, built)
+        if isinstance(reply, Cuda):
+            return replace(reply, argument_set=chosen_set(built.builder, asked))
+        return reply
+
+    async def _built(
+        self, document: Document, path: Path, asked: CudaParams, *, asks: bool
+    ) -> Built | CudaReply | ConfirmTarget:
         self._builds += 1
         build = self._builds
         target = await self._server.background.run(
@@ -122,11 +149,7 @@ class CudaService:
             lambda: self._request(document, path, chosen, arguments, asked, target)
         )
         result = await self.runs.build(target, request, chosen.name, asked.work_done_token)
-        built = Built(build, document, path, chosen, target, request, result)
-        reply = await reply_for(self._server, built)
-        if isinstance(reply, Cuda):
-            return replace(reply, argument_set=chosen_set(chosen, asked))
-        return reply
+        return Built(build, document, path, chosen, target, request, result)
 
     async def build_saved(self, document: Document) -> None:
         """Build what of a document can be built as it stands, for what the builds say of it.

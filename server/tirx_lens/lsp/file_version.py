@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tirx_lens.lsp.messages import LOCAL_TARGET
 from tirx_lens.lsp.whole_messages import plain
-from tirx_lens.model.installed import TVM_TIRX, Installed
+from tirx_lens.model.installed import TVM, TVM_TIRX, Installed
 
 if TYPE_CHECKING:
     from tirx_lens.compile.targets import Target
@@ -29,11 +29,11 @@ class Origin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """What `tirxLens/fileVersion` says: a version, its origin, and both in a sentence."""
+    """What `tirxLens/fileVersion` says: a version, its origin, and what is to know of both."""
 
     version: str
     origin: Origin
-    sentence: str
+    detail: str
 
     def to_json(self, uri: str) -> dict[str, Any]:
         """Return the parameters of the notification."""
@@ -41,7 +41,7 @@ class FileVersion:
             "uri": uri,
             "version": self.version,
             "origin": self.origin.value,
-            "sentence": self.sentence,
+            "detail": self.detail,
         }
 
 
@@ -78,22 +78,20 @@ def file_version(text: str, given: Given, target: Target | None) -> FileVersion:
     package, tvm = package_of(text), tvm_of(text, given)
     there = next((one for one in given.installed if one.package == package), None)
     place, origin = _place(target)
-    lacks = "has not told its TVM yet" if origin is Origin.TARGET else f"shows no {package}"
+    lacks = "has not told its TVM yet" if origin is Origin.TARGET else f"has no {package}"
     if given.tvm_version is not None and package != TVM_TIRX:
-        has = f"has {there.version}" if there is not None else lacks
-        said = f"`tvm-version` of pyproject.toml says {given.tvm_version.value}; {place} {has}."
+        has = f"{there.version} in {place}" if there is not None else f"{place} {lacks}"
+        said = f"from tvm-version in pyproject.toml; {has}"
         return FileVersion(given.tvm_version.value, Origin.CONFIGURATION, said)
+    own = _spelled(tvm, older=looks_older(text))
     if there is None:
-        own = _spelled(tvm, older=looks_older(text))
-        said = f"Told by the spelling of this file; {place} {lacks}."
-        return FileVersion(own, Origin.SPELLING, said)
-    said = f"{_capital(place)} has {_named(there)}"
+        return FileVersion(own, Origin.SPELLING, f"from the file's spelling; {place} {lacks}")
+    said = f"from {place}"
     if tvm is not there:
-        own = _spelled(tvm, older=looks_older(text))
-        return FileVersion(there.version, origin, f"{said}; this file is spelled for {own}.")
-    if not there.is_known:
-        said += ", which is not among the releases that TIRx Lens knows: building a kernel asks it"
-    return FileVersion(there.version, origin, f"{said}.")
+        said = f"the file is spelled for {own}; {said}"
+    elif not there.is_known:
+        said = f"no release known here: building a kernel asks it; {said}"
+    return FileVersion(_named(there), origin, said)
 
 
 def _place(target: Target | None) -> tuple[str, Origin]:
@@ -105,14 +103,10 @@ def _place(target: Target | None) -> tuple[str, Origin]:
 
 
 def _named(there: Installed) -> str:
-    return f"{'tvm_tirx' if there.package == TVM_TIRX else 'TVM'} {plain(there.version)}"
+    return there.version if there.package == TVM else f"{there.version} ({there.package})"
 
 
 def _spelled(tvm: TvmVersion | Installed, *, older: bool) -> str:
     if isinstance(tvm, Installed):
         return tvm.version
     return f"{tvm.value} or older" if older else tvm.value
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

@@ -22,7 +22,7 @@ from tirx_lens.lsp.messages import (
     Failed,
     MalformedMessageError,
 )
-from tirx_lens.lsp.schedule import mentions_tirx
+from tirx_lens.lsp.schedule import PAUSE, mentions_tirx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,18 +61,27 @@ class Lenses:
         self._commands = frozenset(word for word in words if isinstance(word, str))
 
     async def lenses_of(self, uri: str) -> list[types.CodeLens] | None:
-        """Return the lenses of the newest version of a document, once its findings are known."""
+        """Return the lenses of the newest version of a document, once its findings are known.
+
+        While its author types on, those that the client shows move with the text: nothing is read
+        until there is a pause.
+        """
         server = self._server
-        document = server.documents.get(uri)
-        if document is None or not self._are_wanted(document):
-            return None
-        analysed = await server.schedule.newest(document.uri)
-        if analysed is None or not self._is_newest(analysed):
-            return None
+        while True:
+            document = server.documents.get(uri)
+            if document is None or not self._are_wanted(document):
+                return None
+            before, _ = self._answered.get(document.uri, (document.source, ()))
+            if before is not document.source:
+                await asyncio.sleep(PAUSE)
+            analysed = await server.schedule.newest(document.uri)
+            if analysed is None:
+                return None
+            if self._is_newest(analysed) and analysed.document.source is document.source:
+                break
         shown = server.findings_shown(analysed)
         self._answered[document.uri] = (analysed.document.source, shown)
-        lenses = await server.background.run(lambda: self._make(analysed.document, shown))
-        return lenses if self._is_newest(analysed) else None
+        return await server.background.run(lambda: self._make(analysed.document, shown))
 
     def findings_are(self, analysed: Analysed, shown: tuple[Finding, ...]) -> None:
         """Have the client ask again where what it was told of a version has changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,7 +18,7 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from tirx_lens.lsp import messages, target_messages
+from tirx_lens.lsp import messages, problem_messages, target_messages
 from tirx_lens.lsp.cells import document_of, into_cells, into_text
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _OURS = (
     messages.ARGUMENTS,
     messages.TIMELINE,
     messages.WORKSHEET,
+    problem_messages.SUSPECTS,
+    problem_messages.PROBLEM,
     target_messages.TARGETS,
     target_messages.CHOOSE_TARGET,
     target_messages.DOCTOR,
@@ -56,6 +59,7 @@ class LensProtocol(LanguageServerProtocol):
       waits for ever. So does a request after `shutdown`.
     - Open documents go to `server.documents` and not to pygls's workspace: see `Documents`.
     - The parameters of our own messages stay plain JSON.
+    - A handler that is done is forgotten; pygls keeps one for each notification for ever.
     - A question about a cell of a notebook is one about the notebook's text: see `cells`.
     """
 
@@ -118,6 +122,9 @@ class LensProtocol(LanguageServerProtocol):
             return message
         if message.method not in _OURS:  # which name cells themselves
             self._asked[message.id] = cell
+        if isinstance(params, dict) and "position" not in params and cell.index is not None:
+            # Of what several cells define, that of this one is meant.
+            params = {**params, "position": {"line": 0, "character": 0}}
         return attrs.evolve(message, params=into_text(params, cell))
 
     def _send_response(
@@ -136,6 +143,16 @@ class LensProtocol(LanguageServerProtocol):
             else:
                 result = into_cells(result, cell)
         super()._send_response(msg_id, result, error)
+
+    def _execute_handler(self, msg_id: Any, *arguments: Any, **keywords: Any) -> None:
+        super()._execute_handler(msg_id, *arguments, **keywords)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(partial(self._forget, msg_id))
+
+    def _forget(self, msg_id: Any, future: Any) -> None:
+        if self._request_futures.get(msg_id) is future:
+            del self._request_futures[msg_id]
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(

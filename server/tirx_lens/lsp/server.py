@@ -21,6 +21,7 @@ from tirx_lens.lsp import (
     explaining,
     lenses,
     messages,
+    problem_messages,
     protocol,
     target_messages,
 )
@@ -38,9 +39,11 @@ from tirx_lens.lsp.file_version import FileVersions
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
+from tirx_lens.lsp.problem import problem_reply
 from tirx_lens.lsp.projects import Projects, check_configuration, is_configuration
 from tirx_lens.lsp.schedule import Analysed, Schedule, mentions_tirx
 from tirx_lens.lsp.settings import SECTION, Settings, read_settings, told, unknown_options
+from tirx_lens.lsp.suspects import suspects_reply
 from tirx_lens.lsp.targets import WorkspaceTargets
 from tirx_lens.lsp.timeline import timeline_reply
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
@@ -499,6 +502,14 @@ def create_server(
     @server.feature(messages.WORKSHEET)
     async def worksheet(params: Any) -> dict[str, Any]:
         return await reply_to(server, params)
+
+    @server.feature(problem_messages.SUSPECTS)
+    async def suspects(params: Any) -> dict[str, Any]:
+        return await suspects_reply(server, params)
+
+    @server.feature(problem_messages.PROBLEM)
+    async def problem(params: Any) -> dict[str, Any]:
+        return await problem_reply(server, params)
 
     @server.feature(messages.ARGUMENTS)
     async def arguments(params: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> Wo
     from tirx_lens.report.worksheet_places import Sheets
 
     given = server.given_for(document.uri, document.source)
-    builder = asked.builder or _builder_at(document, asked.line)
+    builder = asked.builder or builder_at(document, asked.line)
     library = library_of(server, document.uri)
     filled = worksheet(document.source, given, library, builder)
     if not filled.kernels and builder is not None:  # a builder that only calls another one
@@ -52,7 +52,7 @@ def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> Wo
     return WorksheetText(title, path.as_posix(), as_markdown(Sheets(path, filled)))
 
 
-def _builder_at(document: Document, line: int | None) -> str | None:
+def builder_at(document: Document, line: int | None) -> str | None:
     """Return the name of the builder around a line, counted from 0."""
     from tirx_lens.compile.builders import find_builders
 

@@ -34,7 +34,10 @@ _ASSIGNED = re.compile(r"[ \t]*[^\W\d][\w.,\[\] \t]*=[ \t]*(?P<put_out>[%!])(?!=
 _HELP = re.compile(
     r"(?P<indent>[ \t]*)(?:\?[^\r\n]*|[%\w][\w.*]*(?:\[[^\r\n\]]*\])*\?{1,2}[ \t]*(?=[\r\n]|\Z))"
 )
-_FUTURE = re.compile(r"from[ \t]+__future__[ \t]+import[ \t]+(?P<names>\w+(?:[ \t]*,[ \t]*\w+)*)")
+_NAME = r"[A-Za-z_]+(?!\w)"
+_FUTURE = re.compile(
+    rf"from[ \t]+__future__[ \t]+import[ \t]+(?P<names>{_NAME}(?:[ \t]*,[ \t]*{_NAME})*)"
+)
 _REST = re.compile(r"(?:[^\r\n\\]|\\(?:\r\n|\r|\n)?)*")
 """The rest of a line, and those that a backslash adds to it."""
 _ADDED = re.compile(r"\\(?:\r\n|\r|\n)[ \t]*(?P<first>[^\s])?")

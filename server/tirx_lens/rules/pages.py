@@ -27,7 +27,8 @@ def file_name(rule: type[Page]) -> str:
 def page(rule: type[Page]) -> str:
     """Return a rule's page."""
     heading, _, rest = rule.documentation().partition("\n")
-    facts = f"Level: {rule.levels}."
+    shows = ", ".join(symptom.title for symptom in rule.symptoms)
+    facts = f"Level: {rule.levels}. Symptoms: {shows}."
     if rule.fix_title:
         facts += f" Fix: {rule.fix_title}."
     return f"# {rule.name} ({rule.code})\n\n{heading}\n\n{facts}\n{rest}\n"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
+    from tirx_lens.model.symptom import Symptom
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.threads.reach import ReachMap
 
@@ -143,11 +144,13 @@ class Page:
 
     The docstring of a subclass is its documentation: a first line that says what is wrong, then
     sections `What it does`, `Why it is bad`, `Example`, `Use instead`, `When not to`, `References`.
+    `symptoms` are what its author sees of it, the likeliest first.
     """
 
     code: ClassVar[str]
     name: ClassVar[str]
     levels: ClassVar[str]
+    symptoms: ClassVar[tuple[Symptom, ...]]
     fix_title: ClassVar[str | None] = None
 
     @classmethod

@@ -13,6 +13,7 @@ from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severi
 from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span, uses
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import initialising_threads, leader_of
@@ -80,6 +81,7 @@ class BarrierInitUnreachable(Rule):
     code: ClassVar[str] = "TX101"
     name: ClassVar[str] = "barrier-init-unreachable"
     levels: ClassVar[str] = "error; information where the initialising thread is inside the guard"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Move the init to the top level"
 
     VALID = (

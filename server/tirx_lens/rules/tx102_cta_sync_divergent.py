@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -71,6 +72,7 @@ class CtaSyncDivergent(Rule):
     code: ClassVar[str] = "TX102"
     name: ClassVar[str] = "cta-sync-divergent"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH)
     fix_title: ClassVar[str | None] = "Synchronise the warpgroup only"
 
     VALID = (

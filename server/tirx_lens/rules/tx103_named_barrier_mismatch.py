@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.free_barrier import free_barrier_fix
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
@@ -81,6 +82,7 @@ class NamedBarrierMismatch(Rule):
     levels: ClassVar[str] = (
         "error; warning for id 0, for parts of warps, and where mbarriers may order two groups"
     )
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Use a free barrier id"
 
     VALID = (

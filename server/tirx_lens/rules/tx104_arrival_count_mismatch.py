@@ -9,6 +9,7 @@ from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.arrivals import Mismatch, all_known, mismatch
 from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance
@@ -123,6 +124,7 @@ class ArrivalCountMismatch(Rule):
     code: ClassVar[str] = "TX104"
     name: ClassVar[str] = "arrival-count-mismatch"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Change the count to the sum"
 
     VALID = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Block, Branch, Op
 from tirx_lens.model.queries import blocks_of, statement_span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -106,6 +107,7 @@ class NextTilePartial(Rule):
     code: ClassVar[str] = "TX105"
     name: ClassVar[str] = "next-tile-partial"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Move next_tile() out of the narrower guard"
 
     VALID = (

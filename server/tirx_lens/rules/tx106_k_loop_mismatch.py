@@ -10,6 +10,7 @@ from tirx_lens.model.expr import Call
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import LoopKind
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance, listed
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -185,6 +186,7 @@ class KLoopMismatch(Rule):
     code: ClassVar[str] = "TX106"
     name: ClassVar[str] = "k-loop-mismatch"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.WRONG_ROWS, Symptom.CRASH)
     fix_title: ClassVar[str | None] = "Give both loops the same bound"
 
     VALID = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import Const
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Branch, Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -159,6 +160,12 @@ class PipelinePhase(Rule):
     code: ClassVar[str] = "TX107"
     name: ClassVar[str] = "pipeline-phase"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (
+        Symptom.DEADLOCK,
+        Symptom.CRASH,
+        Symptom.WRONG_ROWS,
+        Symptom.NAN,
+    )
     fix_title: ClassVar[str | None] = "Start at the other phase"
 
     VALID = (

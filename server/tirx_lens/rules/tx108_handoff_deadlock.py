@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.blame import Blame, Cause, Signaller, blame
 from tirx_lens.protocol.program import Meet
 from tirx_lens.protocol.simulated import at_other_sizes, simulated
@@ -134,6 +135,7 @@ class HandoffDeadlock(Rule):
     code: ClassVar[str] = "TX108"
     name: ClassVar[str] = "handoff-deadlock"
     levels: ClassVar[str] = "error; warning: in another order; information: at another size"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK,)
 
     VALID = (
         in_finished_kernel(_RING.format(mark="", release=_RELEASE)),

@@ -8,6 +8,7 @@ from tirx_lens.model.expr import Apply, Const, Operator, Variable, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.balance import Imbalance, Trouble, imbalance, listed
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -86,6 +87,7 @@ class BarrierNeverSignalled(Rule):
     code: ClassVar[str] = "TX109"
     name: ClassVar[str] = "barrier-never-signalled"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK,)
 
     VALID = (
         in_kernel("""

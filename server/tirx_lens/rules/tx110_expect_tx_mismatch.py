@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import argument_span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.copies import given
@@ -104,6 +105,7 @@ class ExpectTxMismatch(Rule):
     code: ClassVar[str] = "TX110"
     name: ClassVar[str] = "expect-tx-mismatch"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Write the right byte count"
 
     VALID = (

@@ -17,6 +17,7 @@ from tirx_lens.model.expr import (
 )
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
 from tirx_lens.rules.facts.nesting import Placed, counts, turns
@@ -76,6 +77,7 @@ class BarrierSlotOutOfRange(Rule):
     code: ClassVar[str] = "TX111"
     name: ClassVar[str] = "barrier-slot-out-of-range"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH)
 
     VALID = (
         in_kernel("""

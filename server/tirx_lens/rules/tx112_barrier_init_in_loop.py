@@ -9,6 +9,7 @@ from tirx_lens.model.expr import Const, Variable
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.handoffs import objects_in, variables_in
 from tirx_lens.rules.facts.nesting import Placed, placed, repeats
@@ -74,6 +75,7 @@ class BarrierInitInLoop(Rule):
     code: ClassVar[str] = "TX112"
     name: ClassVar[str] = "barrier-init-in-loop"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH, Symptom.WRONG_ROWS)
 
     VALID = (
         # Slots of raw barriers; a loop that waits for another barrier.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.facts.handoffs import Handoff, Handoffs, handoffs, variables_in
@@ -73,6 +74,7 @@ class PipelineNeverAdvances(Rule):
     code: ClassVar[str] = "TX113"
     name: ClassVar[str] = "pipeline-never-advances"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.WRONG_ROWS)
 
     VALID = (
         in_kernel("""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -65,6 +66,7 @@ class SetmaxnregBudget(Rule):
     code: ClassVar[str] = "TX114"
     name: ClassVar[str] = "setmaxnreg-budget"
     levels: ClassVar[str] = "warning"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH, Symptom.SLOW)
 
     VALID = (
         # The two APIs, by whole warpgroups: 128 * (40 + 232) = 34,816 registers.

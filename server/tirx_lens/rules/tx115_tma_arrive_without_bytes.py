@@ -10,6 +10,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.handoffs import Handoff, handoffs
 from tirx_lens.rules.related import calls_around
@@ -67,6 +68,7 @@ class TmaArriveWithoutBytes(Rule):
     code: ClassVar[str] = "TX115"
     name: ClassVar[str] = "tma-arrive-without-bytes"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK,)
     fix_title: ClassVar[str | None] = "Give the bytes of the copies"
 
     VALID = (

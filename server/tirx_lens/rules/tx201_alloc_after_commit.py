@@ -12,6 +12,7 @@ from tirx_lens.model.queries import (
     operations,
     statement_span,
 )
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -67,6 +68,7 @@ class AllocAfterCommit(Rule):
     code: ClassVar[str] = "TX201"
     name: ClassVar[str] = "alloc-after-commit"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.DEADLOCK, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Move commit() below the last allocation"
 
     VALID = (

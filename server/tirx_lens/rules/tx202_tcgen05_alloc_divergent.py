@@ -8,6 +8,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import Branch, Op, Operation
 from tirx_lens.model.queries import statement_span
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import dedented, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.related import guards_and_calls
@@ -73,6 +74,7 @@ class Tcgen05AllocDivergent(Rule):
     code: ClassVar[str] = "TX202"
     name: ClassVar[str] = "tcgen05-alloc-divergent"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Drop the lane guard"
 
     VALID = (

@@ -11,6 +11,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.queries import top_level
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
@@ -130,6 +131,7 @@ class DeallocUnsynchronised(Rule):
     code: ClassVar[str] = "TX203"
     name: ClassVar[str] = "dealloc-unsynchronised"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.WRONG_ROWS, Symptom.NAN)
     fix_title: ClassVar[str | None] = "Insert a barrier"
 
     VALID = (

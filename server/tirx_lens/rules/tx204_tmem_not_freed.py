@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.warpgroup_guard import warpgroup_guard
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -113,6 +114,7 @@ class TmemNotFreed(Rule):
     code: ClassVar[str] = "TX204"
     name: ClassVar[str] = "tmem-not-freed"
     levels: ClassVar[str] = "error; information where more warps free than allocate"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.CRASH)
     fix_title: ClassVar[str | None] = "Add the missing warpgroup guard"
 
     VALID = (

@@ -10,6 +10,7 @@ from tirx_lens.model.buffers import Memory, Region, memory_of, shape_of_buffer
 from tirx_lens.model.expr import Apply, Const, Member, Operator, Slice, constant_int, parts_of
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Branch, Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.facts.copies import destination, origin
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.reachable import Interval, interval_of
@@ -150,6 +151,7 @@ class ShapeNotDivisible(Rule):
     code: ClassVar[str] = "TX205"
     name: ClassVar[str] = "shape-not-divisible"
     levels: ClassVar[str] = "error; warning where copies begin a tile late"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.CRASH, Symptom.NAN)
 
     VALID = (
         _EXAMPLE.format(args="M=1024 K=512", grid="M // BM", steps="K // BK", mark=""),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.pool_layout import LARGEST, Allocation, PoolLayout, pool_layouts
 from tirx_lens.rules.related import calls_around
@@ -57,6 +58,7 @@ class SmemOverCapacity(Rule):
     code: ClassVar[str] = "TX206"
     name: ClassVar[str] = "smem-over-capacity"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.BUILD)
 
     VALID = (
         # 16 bytes of barriers, aligned to 1,024, and 224 KiB: 230,400 bytes.

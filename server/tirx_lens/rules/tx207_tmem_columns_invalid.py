@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import Memory, memory_of, region_of, shape_of_buffer
 from tirx_lens.model.expr import Slice, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.tmem import LARGEST, SMALLEST, Life, allocations, deallocations
 from tirx_lens.rules.facts.tmem_columns import columns_of, first_column
@@ -59,6 +60,7 @@ class TmemColumnsInvalid(Rule):
     code: ClassVar[str] = "TX207"
     name: ClassVar[str] = "tmem-columns-invalid"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.DEADLOCK, Symptom.WRONG_ROWS)
 
     VALID = (
         in_kernel("""

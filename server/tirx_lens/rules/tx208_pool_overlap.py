@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.pool_layout import Allocation, pool_layouts
@@ -71,6 +72,12 @@ class PoolOverlap(Rule):
     code: ClassVar[str] = "TX208"
     name: ClassVar[str] = "pool-overlap"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (
+        Symptom.WRONG_ROWS,
+        Symptom.CRASH,
+        Symptom.DEADLOCK,
+        Symptom.NAN,
+    )
 
     VALID = (
         # Barriers below, tiles above; the epilogue's tile on top of the ring's.

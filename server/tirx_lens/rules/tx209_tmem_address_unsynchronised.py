@@ -10,6 +10,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Bind, Op, Operation, Other
 from tirx_lens.model.queries import statement_span, statements, top_level
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
@@ -77,6 +78,7 @@ class TmemAddressUnsynchronised(Rule):
     code: ClassVar[str] = "TX209"
     name: ClassVar[str] = "tmem-address-unsynchronised"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.WRONG_ROWS, Symptom.NAN)
     fix_title: ClassVar[str | None] = "Insert a barrier"
 
     VALID = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Finding, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import arrivals_of
@@ -85,6 +86,7 @@ class CommitNotElected(Rule):
     code: ClassVar[str] = "TX301"
     name: ClassVar[str] = "commit-not-elected"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.NAN, Symptom.CRASH)
     fix_title: ClassVar[str | None] = "Elect one thread"
 
     VALID = (

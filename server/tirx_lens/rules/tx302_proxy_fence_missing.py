@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
@@ -102,6 +103,7 @@ class ProxyFenceMissing(Rule):
     code: ClassVar[str] = "TX302"
     name: ClassVar[str] = "proxy-fence-missing"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.NAN)
     fix_title: ClassVar[str | None] = "Insert the proxy fence"
 
     VALID = (

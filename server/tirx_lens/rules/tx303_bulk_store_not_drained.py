@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
@@ -89,6 +90,7 @@ class BulkStoreNotDrained(Rule):
     code: ClassVar[str] = "TX303"
     name: ClassVar[str] = "bulk-store-not-drained"
     levels: ClassVar[str] = "error; warning for a missing wait at the end, and for an empty group"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.CRASH)
     fix_title: ClassVar[str | None] = "Commit and wait"
 
     VALID = (

@@ -8,6 +8,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
@@ -89,6 +90,7 @@ class AfterThreadSyncMissing(Rule):
     code: ClassVar[str] = "TX304"
     name: ClassVar[str] = "after-thread-sync-missing"
     levels: ClassVar[str] = "warning; information where one warpgroup issues and reads"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.NAN)
     fix_title: ClassVar[str | None] = "Insert the fence"
 
     VALID = (

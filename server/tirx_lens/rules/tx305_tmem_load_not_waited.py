@@ -11,6 +11,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.history import Hazard
 from tirx_lens.protocol.program import Place
 from tirx_lens.rules.changes.edits import indentation, whole_lines
@@ -114,6 +115,7 @@ class TmemLoadNotWaited(Rule):
     code: ClassVar[str] = "TX305"
     name: ClassVar[str] = "tmem-load-not-waited"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.NAN)
     fix_title: ClassVar[str | None] = "Insert the wait"
 
     VALID = (

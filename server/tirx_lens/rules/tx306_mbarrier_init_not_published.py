@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
@@ -137,6 +138,7 @@ class MbarrierInitNotPublished(Rule):
     code: ClassVar[str] = "TX306"
     name: ClassVar[str] = "mbarrier-init-not-published"
     levels: ClassVar[str] = "error; warning where only the fence is missing"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.CRASH, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Insert the fence"
 
     VALID = (

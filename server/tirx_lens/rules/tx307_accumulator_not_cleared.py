@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import Memory, buffers_in, memory_of, region_of
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.kernel import LoopKind, Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.first_round import first_value, start_of
 from tirx_lens.rules.facts.tmem import is_opaque
@@ -64,6 +65,7 @@ class AccumulatorNotCleared(Rule):
     code: ClassVar[str] = "TX307"
     name: ClassVar[str] = "accumulator-not-cleared"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.NAN, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Clear in the first round"
 
     VALID = (

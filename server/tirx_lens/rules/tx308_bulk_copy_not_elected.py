@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import arrivals_of
@@ -84,6 +85,7 @@ class BulkCopyNotElected(Rule):
     code: ClassVar[str] = "TX308"
     name: ClassVar[str] = "bulk-copy-not-elected"
     levels: ClassVar[str] = "error for a load; warning for a store"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.DEADLOCK, Symptom.SLOW, Symptom.WRONG_ROWS)
     fix_title: ClassVar[str | None] = "Elect one thread"
 
     VALID = (

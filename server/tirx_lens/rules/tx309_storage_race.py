@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Related, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.protocol.history import Hazard
 from tirx_lens.protocol.program import Place
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
@@ -195,6 +196,7 @@ class StorageRace(Rule):
     code: ClassVar[str] = "TX309"
     name: ClassVar[str] = "storage-race"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.WRONG_ROWS, Symptom.NAN)
 
     VALID = (
         _writeback(),

@@ -8,6 +8,7 @@ from tirx_lens.model.buffers import Memory
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.queries import operations
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.bulk import armed, barrier_in
@@ -70,6 +71,7 @@ class CopyNotTma(Rule):
     code: ClassVar[str] = "TX401"
     name: ClassVar[str] = "copy-not-tma"
     levels: ClassVar[str] = "error where the barrier expects bytes; else information"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.SLOW, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = 'Add dispatch="tma_auto"'
 
     VALID = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.queries import operations
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.copies import leaves_dispatch_open
@@ -65,6 +66,7 @@ class GemmNotTcgen05(Rule):
     code: ClassVar[str] = "TX402"
     name: ClassVar[str] = "gemm-not-tcgen05"
     levels: ClassVar[str] = "information"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.SLOW,)
     fix_title: ClassVar[str | None] = 'Add dispatch="tcgen05"'
 
     VALID = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import buffers_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.copies import destination
 from tirx_lens.rules.facts.handoffs import Handoff, handoffs
@@ -104,6 +105,7 @@ class PipelineNoOverlap(Rule):
     code: ClassVar[str] = "TX403"
     name: ClassVar[str] = "pipeline-no-overlap"
     levels: ClassVar[str] = "information"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.SLOW,)
 
     VALID = (
         in_kernel(_RING.format(depth=4, mark="")),

@@ -9,6 +9,7 @@ from tirx_lens.api.forms import attribute, has_attribute_form
 from tirx_lens.api.judge import TIRX, Judgement, Trouble
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.imported import is_elsewhere
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import keyword_span
 from tirx_lens.rules.changes.names import names_in
 from tirx_lens.rules.examples import in_kernel
@@ -74,6 +75,7 @@ class UnknownApi(Rule):
     code: ClassVar[str] = "TX501"
     name: ClassVar[str] = "unknown-api"
     levels: ClassVar[str] = "error; warning where only the installed TVM is another"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
     fix_title: ClassVar[str | None] = "Write the nearest name"
 
     VALID = (
@@ -177,7 +179,7 @@ def _nearest(judgement: Judgement) -> str | None:
 
 
 def _message(found: Held, judgement: Judgement) -> str:
-    tvm = f"TVM {found.name}"
+    tvm = found.name
     owner, name, near = judgement.owner, judgement.name, _nearest(judgement)
     match judgement.trouble:
         case Trouble.NAME:

@@ -12,6 +12,7 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.kernel import Operation
 from tirx_lens.model.queries import statements
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import argument_span
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.releases import NEWEST_FIRST, held
@@ -69,6 +70,7 @@ class UnsupportedDispatch(Rule):
     code: ClassVar[str] = "TX502"
     name: ClassVar[str] = "unsupported-dispatch"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
     fix_title: ClassVar[str | None] = "Write the name that TVM has"
 
     VALID = (
@@ -121,7 +123,7 @@ class UnsupportedDispatch(Rule):
                 continue
             span = argument_span(view.source, operation.span, _NO_POSITION, "dispatch")
             message = (
-                f'TVM {found.name} has no way `dispatch="{way}"` to carry out a '
+                f'{found.name} has no way `dispatch="{way}"` to carry out a '
                 f"`{name}`: it has {', '.join(f'`{one}`' for one in ways)}."
             )
             fix = _fix(name, way, ways, span) if span is not None else None

@@ -10,6 +10,7 @@ from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Bind, Block, Loop
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
@@ -74,6 +75,7 @@ class UndefinedName(Rule):
     code: ClassVar[str] = "TX504"
     name: ClassVar[str] = "undefined-name"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
 
     VALID = (
         in_kernel("""

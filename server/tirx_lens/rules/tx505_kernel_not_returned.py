@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Finding, Severity
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import is_finished
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -66,6 +67,7 @@ class KernelNotReturned(Rule):
     code: ClassVar[str] = "TX505"
     name: ClassVar[str] = "kernel-not-returned"
     levels: ClassVar[str] = "error; warning for a kernel that is not used"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
 
     VALID = (
         # A kernel of the module; one that is returned.

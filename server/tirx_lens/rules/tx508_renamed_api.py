@@ -9,6 +9,7 @@ from tirx_lens.api.surface import surface_of
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.given import TvmVersion
 from tirx_lens.model.imported import is_elsewhere
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.bound_address import bound_first, read_at_declaration
 from tirx_lens.rules.changes.migration import DRIFTED, migrated
 from tirx_lens.rules.examples import in_kernel
@@ -65,6 +66,7 @@ class RenamedApi(Rule):
     code: ClassVar[str] = "TX508"
     name: ClassVar[str] = "renamed-api"
     levels: ClassVar[str] = "error; warning where only the installed TVM is another"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD, Symptom.DEADLOCK)
     fix_title: ClassVar[str | None] = "Spell it as TVM 0.27 does"
 
     VALID = (
@@ -123,7 +125,7 @@ class RenamedApi(Rule):
         found = view.once(held)
         if found.misfit is not None and found.misfit.is_newer_than(found.version):
             yield self._misfit(view, found, found.misfit)
-        has_spellings = found.surface is surface_of(TvmVersion.V0_27)
+        has_spellings = found.version is TvmVersion.V0_27 and found.has_spellings
         for against in found.troubles:
             if not against.is_renamed:
                 continue
@@ -135,7 +137,7 @@ class RenamedApi(Rule):
             if edits is not None:
                 safety = Applicability.SAFE if found.is_said else Applicability.UNSAFE
                 fix = Fix(f"Spell it as TVM {found.version.value} does", safety, edits)
-            message = _message(view, against, found.name, fix)
+            message = _message(view, against, found.name.removeprefix("TVM "), fix)
             yield self.finding(Severity.ERROR, message, call.callee, fix=fix)
         if has_spellings and (found.is_certain or _is_for_no_older(view)):
             yield from self._unbound_addresses(view, found)

@@ -11,6 +11,7 @@ from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severi
 from tirx_lens.model.kernel import Bind, Block, Loop, Operation
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.model.span import Span
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.renaming import renamed
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -86,6 +87,7 @@ class GeneratedNameClash(Rule):
     code: ClassVar[str] = "TX509"
     name: ClassVar[str] = "generated-name-clash"
     levels: ClassVar[str] = "error"
+    symptoms: ClassVar[tuple[Symptom, ...]] = (Symptom.BUILD,)
     fix_title: ClassVar[str | None] = "Rename the variable in the kernel"
 
     VALID = (

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _NO_CHILD = frozenset({"comment", "line_continuation"})
 
+_WITHOUT_STATEMENTS = frozenset(
+    {"expression_statement", "return_statement", "assert_statement", "raise_statement", "comment"}
+    | {"parameters", "argument_list", "call", "comparison_operator", "boolean_operator", "string"}
+)
+"""Nodes that hold no statement, unless something in them could not be parsed."""
+
 _LAZY = ("boolean_operator", "conditional_expression", "lambda", "generator_expression")
 
 
@@ -70,6 +76,17 @@ def walk(node: Node, types: frozenset[str]) -> Iterator[Node]:
         if current.type in types and current.id != node.id:
             yield current
         else:
+            pending.extend(reversed(current.named_children))
+
+
+def walk_statements(node: Node, types: frozenset[str]) -> Iterator[Node]:
+    """Yield what `walk` would for types of statements, without a look into every expression."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type in types and current.id != node.id:
+            yield current
+        elif current.type not in _WITHOUT_STATEMENTS or current.has_error:
             pending.extend(reversed(current.named_children))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.rule import Page
 
 
@@ -41,3 +42,4 @@ class RegisterSpill(Page):
     code = "TX404"
     name = "register-spill"
     levels = "warning"
+    symptoms = (Symptom.SLOW,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.rule import Page
 
 
@@ -32,3 +33,4 @@ class ScopeMismatch(Page):
     code = "TX503"
     name = "scope-mismatch"
     levels = "error"
+    symptoms = (Symptom.BUILD,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.rule import Page
 
 
@@ -30,3 +31,4 @@ class BuildError(Page):
     code = "TX506"
     name = "build-error"
     levels = "error"
+    symptoms = (Symptom.BUILD,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.rule import Page
 
 
@@ -35,3 +36,4 @@ class EnvironmentUnfit(Page):
     code = "TX507"
     name = "environment-unfit"
     levels = "warning"
+    symptoms = (Symptom.BUILD, Symptom.CRASH)

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tirx_lens.api.judge import LANG, TIRX
+from tirx_lens.api.judge import LANG, TIRX, as_of_tvm
 from tirx_lens.api.surface import surface_of
 from tirx_lens.model.finding import Edit
 from tirx_lens.model.given import TvmVersion
@@ -64,11 +64,12 @@ class Row:
 
 def migrated(source: SourceText, call: WrittenCall) -> tuple[Edit, ...] | None:
     """Return the edits that spell a call as 0.27 does; None where there is no such rule."""
-    if call.name.startswith(LANG):
+    path = as_of_tvm(call.name)
+    if path.startswith(LANG):
         return _renamed_method(source, call)
-    if not call.name.startswith(_PTX) or not call.complete:
+    if not path.startswith(_PTX) or not call.complete:
         return None
-    name = call.name[len(_PTX) :]
+    name = path[len(_PTX) :]
     row = ROWS.get(name)
     head = _head(source, call)
     if row is None or head is None:

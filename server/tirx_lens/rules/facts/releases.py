@@ -73,6 +73,11 @@ class Held:
     is_judged: bool = True
     """False where the TVM is one of which it is not known what it has: nothing is held then."""
 
+    @property
+    def has_spellings(self) -> bool:
+        """Tell whether it takes the spellings of `version`, and is not just the nearest to it."""
+        return self.surface is surface_of(self.version) or self.surface is surface_of(_SOME_TIRX)
+
 
 def held(view: KernelView) -> Held:
     """Hold the kernel of a view against its TVM."""
@@ -84,7 +89,7 @@ def hold(kernel: Kernel, said: TvmVersion | None, installed: tuple[Installed, ..
     package = TVM_TIRX if any(map(_is_of_tirx, kernel.calls)) else TVM
     there = next((one for one in installed if one.package == package), None)
     if package == TVM_TIRX:
-        return _of_tirx(kernel, there or _SOME_TIRX)
+        return _of_tirx(kernel, there or _SOME_TIRX, is_said=said is not None)
     if said is not None:
         return _held(said, _judged(kernel, said), is_said=True)
     if there is None:
@@ -119,9 +124,9 @@ def _is_of_tirx(call: WrittenCall) -> bool:
     return call.name.startswith(f"{TVM_TIRX}.")
 
 
-def _of_tirx(kernel: Kernel, tvm: Installed) -> Held:
+def _of_tirx(kernel: Kernel, tvm: Installed, *, is_said: bool) -> Held:
     """Hold a kernel of `tvm_tirx` against that; its names change with each alpha so far."""
-    found = _held(tvm, _judged(kernel, tvm), is_said=False)
+    found = _held(tvm, _judged(kernel, tvm), is_said=is_said)
     if tvm.is_known or tvm is _SOME_TIRX:
         return found
     return replace(found, troubles=(), is_judged=False)
@@ -161,16 +166,17 @@ def _cost(version: TvmVersion, troubles: list[_Judged]) -> tuple[int, int]:
 def _held(tvm: TvmVersion | Installed, troubles: Iterable[_Judged], *, is_said: bool) -> Held:
     if isinstance(tvm, Installed):
         version, is_certain = tvm.nearest, tvm.is_known
-        name = tvm.version if tvm.package == TVM else f"of tvm_tirx {tvm.version}".rstrip()
+        name = f"{'TVM' if tvm.package == TVM else tvm.package} {tvm.version}".rstrip()
     else:
-        version, name, is_certain = tvm, tvm.value, True
+        version, name, is_certain = tvm, f"TVM {tvm.value}", True
     against = tuple(_against(call, judgement, tvm) for call, judgement in troubles)
     return Held(version, surface_of(tvm), name, is_said, is_certain, against)
 
 
 def _against(call: WrittenCall, judgement: Judgement, tvm: TvmVersion | Installed) -> Against:
-    if _is_of_tirx(call):  # another package, not an older one
-        return Against(call, judgement, None, is_renamed=False)
+    if _is_of_tirx(call):  # another package: of its instructions alone the older spelling is known
+        is_older = ".ptx." in call.name and judge(surface_of(TvmVersion.V0_26), call) is None
+        return Against(call, judgement, TvmVersion.V0_26 if is_older else None, is_older)
     lenient = frozenset() if judgement.is_about_names else _LENIENT
     takes = next(
         (v for v in NEWEST_FIRST if v not in lenient and judge(surface_of(v), call) is None), None

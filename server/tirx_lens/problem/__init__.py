@@ -1,0 +1,1 @@
+"""A problem of one kernel, put together for somebody else to look at."""
