@@ -102,10 +102,10 @@ scenario(
     });
     await window.picture("1-offered");
     await page.keyboard.press("Tab");
-    await window.checked("gemm"); // once the server has read it
-    await page.keyboard.press("Control+Home");
     await page.locator(".view-line", { hasText: /import.MBarrier,.PipelineState,.TCGen05Bar,.TMABar/ }).first().waitFor();
     await window.picture("2-inserted");
+    await window.goToLine(28); // T.device_entry()
+    await window.checked("kernel");
     await window.command("TIRx Lens: Show Timeline");
     await eventually("it runs to its end", async () => {
       const texts = await Promise.all(

@@ -62,8 +62,9 @@ export class Walkthrough implements vscode.Disposable {
     const document = await vscode.workspace.openTextDocument(this.#sample);
     const editor = await vscode.window.showTextDocument(document, vscode.ViewColumn.One);
     if (command === undefined) {
-      const range = vscode.languages.getDiagnostics(this.#sample)[0]?.range ?? wholeLine(document, "mistake");
-      editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+      // Where the mistake is, whether the server has found it yet or not.
+      const mistake = document.positionAt(document.getText().lastIndexOf("T.cuda.cta_sync()"));
+      editor.revealRange(new vscode.Range(mistake, mistake), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
       return;
     }
     // In the kernel, so that nothing has to be asked.
@@ -113,8 +114,4 @@ async function exists(uri: vscode.Uri): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function wholeLine(document: vscode.TextDocument, word: string): vscode.Range {
-  return document.lineAt(document.positionAt(document.getText().indexOf(word))).range;
 }
