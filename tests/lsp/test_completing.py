@@ -51,6 +51,13 @@ def test_modifiers_and_where_they_go(client: RawClient) -> None:
     assert item["insertTextFormat"] == 2
 
 
+@pytest.mark.parametrize("name", ["warpgroup_id", "address_of", "thread_id"])
+def test_no_name_of_a_long_list_is_cut_off(client: RawClient, name: str) -> None:
+    found = asked(client, "completion", f"T.{name[:4].upper()}")
+    assert name in {one["label"] for one in found["items"]}
+    assert found["isIncomplete"], "the client has to ask again"
+
+
 def test_methods_of_a_barrier(client: RawClient) -> None:
     found = asked(client, "completion", "full.")["items"]
     assert {"init", "wait", "arrive", "ptr_to"} <= {one["label"] for one in found}

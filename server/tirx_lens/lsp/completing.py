@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TRIGGERS = [".", '"', "'", ":"]
 _MOST = 400
-"""Suggestions of one answer: `T` has about as many names."""
+"""Suggestions of one answer. `T` has some more: then the client asks again with each letter."""
 
 
 def register(server: LensServer) -> None:
@@ -78,11 +78,17 @@ def _completion(
         return None
     start = types.Position(position.line, position.character - len(typed))
     place = types.Range(start, position)
+    fits = found if len(found) <= _MOST else _that_begin_so(found, typed)
     items = [
         _item(one, place, number, snippets=takes.snippets)
-        for number, one in enumerate(found[:_MOST])
+        for number, one in enumerate(fits[:_MOST])
     ]
-    return types.CompletionList(is_incomplete=False, items=items)
+    return types.CompletionList(is_incomplete=len(found) > _MOST, items=items)
+
+
+def _that_begin_so(found: Sequence[Suggestion], typed: str) -> Sequence[Suggestion]:
+    """Put what begins as it is typed before the rest, which a client may match otherwise."""
+    return sorted(found, key=lambda one: not one.word.lower().startswith(typed.lower()))
 
 
 def _suggested(
