@@ -25,7 +25,7 @@ from tirx_lens.rules.registry import rule_by_code
 from tirx_lens.suspects.guide import guide
 
 BROKEN = Path(__file__).parents[2] / "kernels" / "broken"
-EVERY = 7  # of the harmful mutants, in their order
+EVERY = 12  # of the harmful mutants, in their order
 NEAR = 1  # lines around a statement that was taken out, whose neighbours stand for it
 SHOWN = {
     Fate.HANG: Symptom.DEADLOCK,

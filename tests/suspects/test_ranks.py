@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.hardware.mistakes import Mistake
 
 HARMFUL = sample()
-FIRST, LISTED = 0.9, 0.95  # shares of the sampled mutants: measured 0.94 and 0.97
+EARLY = 0.9  # of the sampled mutants, among the first three: measured 0.95 of 169
 
 
 @pytest.mark.parametrize("mistake", mistakes(), ids=lambda mistake: mistake.what)
@@ -29,6 +29,6 @@ def test_what_is_wrong_with_a_broken_kernel_comes_first(path: Path) -> None:
 
 
 def test_harmful_mutants_are_listed_early() -> None:
-    ranked = [of_mutant(mutant) for mutant in HARMFUL[::6]]
+    ranked = [of_mutant(mutant) for mutant in HARMFUL[::4]]
     early = sum(one.rank is not None and one.rank <= 3 for one in ranked)
-    assert early >= FIRST * len(ranked), [one for one in ranked if one.rank not in (1, 2, 3)]
+    assert early >= EARLY * len(ranked), [one for one in ranked if one.rank not in (1, 2, 3)]
