@@ -3,7 +3,8 @@
 import argparse
 
 from . import baseline, tables
-from .measure import Measurement, measure, verdict_codes
+from .measure import Measurement, measure, sample, verdict_codes
+from .mutate import mutants
 
 
 def main() -> None:
@@ -13,9 +14,12 @@ def main() -> None:
     parser.add_argument("--unjudged", action="store_true", help="list the unjudged mutants too")
     parser.add_argument("--simulator", action="store_true", help="only what runs show and miss")
     parser.add_argument("--update", action="store_true", help="hold these figures from now on")
+    parser.add_argument("--all", action="store_true", help="every mutant, not the tests' sample")
     asked = parser.parse_args()
+    if asked.all and asked.update:
+        parser.error("the figures to hold are those of the sample")
 
-    measured = measure()
+    measured = measure(mutants() if asked.all else sample())
     print(tables.summary(measured))
     if asked.simulator:
         print("\n" + tables.runs(measured))

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from . import baseline, tables
-from .measure import Measurement, measure, refused_names, verdict_codes
+from .measure import Measurement, measure, refused_names, sample, verdict_codes
 from .mutate import FILES, mutants
 from .places import KERNELS
 
@@ -14,7 +14,7 @@ _OVERCROWDED = 9  # mutants at whose named barrier more warps come than it wants
 
 @pytest.fixture(scope="module")
 def measured() -> Measurement:
-    return measure()
+    return measure(sample())
 
 
 def test_neither_recall_nor_false_alarms_got_worse(measured: Measurement):
