@@ -277,7 +277,7 @@ def test_figures_in_each_format(
             "no target 'gpu2': did you mean gpu1?",
         ),
         ('kernels = ["k.py"]\ntargets = [""]', "`targets` must be a list of strings"),
-        ('kernels = ["none.py"]', "tirx-lens sweep: none.py cannot be read: No such file"),
+        ('kernels = ["none.py"]', "tirx-lens sweep: none.py cannot be read: no such file"),
         ('kernels = ["k.py"]', "k.py:4: build needs a value for N: add it to `arg"),
         ("kernels = [", "tirx-lens: s.toml is no TOML: "),
     ],

@@ -100,12 +100,12 @@ def test_missing_arguments_are_named(workspace: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["no-such-file.py"], "no-such-file.py cannot be read: No such file"),
+        (["no-such-file.py"], "no-such-file.py cannot be read: no such file"),
         (["empty"], "empty has no file with a builder in it"),
-        (["k.py", "no-such-folder/"], "cannot be read: No such file"),
+        (["k.py", "no-such-folder/"], "cannot be read: no such file"),
         (["k.py", "--each-set", "--label", "x"], "not allowed with argument"),
         (["k.py", "--target", "locl"], "there is no target 'locl': did you mean local?"),
-        (["binary.py"], "binary.py is not Python text"),
+        (["binary.py"], "binary.py cannot be read: not a text file"),
         (["plain.py"], "plain.py has no builder"),
         (["k.py", "--arg", "N"], "'N' is not NAME=VALUE"),
         (["k.py", "--arg", "1=2"], "'1=2' is not NAME=VALUE"),

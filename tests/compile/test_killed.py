@@ -128,7 +128,7 @@ async def test_the_worker_is_killed_while_tvm_is_imported(tmp_path: Path) -> Non
 
 
 class KillsTheFirst(LocalLauncher):
-    """Kills the first process that it starts, before that has said a word."""
+    """Kills the first process that it starts, before that has said a word, or just behind it."""
 
     killed = False
 
@@ -145,7 +145,10 @@ async def test_the_worker_is_killed_before_it_has_started(tmp_path: Path) -> Non
     try:
         (error,) = (await compiler.build(request(kernel(), tmp_path / "k.py"))).diagnostics
         assert error.stage is Stage.ENVIRONMENT
-        assert error.message == f"{sys.executable} ended with SIGKILL before the worker had started"
+        assert error.message in (
+            f"{sys.executable} ended with SIGKILL before the worker had started",
+            "The worker ended with SIGKILL, while starting",
+        )
         await builds_again(compiler, tmp_path / "k.py")
     finally:
         await compiler.close()
