@@ -1,6 +1,6 @@
 /** "Report a Problem with This Kernel": a draft in an editor, which its author edits and saves. */
 import * as vscode from "vscode";
-import { parseArguments, proposeArguments } from "./cuda/arguments";
+import { typeArguments } from "./cuda/ask";
 import type { Place } from "./notebooks";
 import {
   problemRequest,
@@ -145,18 +145,8 @@ async function askSet({ builder, sets }: ChooseArguments): Promise<Partial<Probl
 }
 
 async function askValues({ builder, parameters }: NeedArguments): Promise<Arguments | undefined> {
-  const typed = await vscode.window.showInputBox({
-    title: TITLE,
-    prompt: `The smallest arguments of ${builder} that show it`,
-    value: proposeArguments(parameters, {}),
-    ignoreFocusOut: true,
-    validateInput: (text) => {
-      const parsed = parseArguments(text, parameters);
-      return "problem" in parsed ? parsed.problem : undefined;
-    },
-  });
-  const parsed = typed === undefined ? undefined : parseArguments(typed, parameters);
-  return parsed === undefined || "problem" in parsed ? undefined : parsed.values;
+  const prompt = `The smallest arguments of ${builder} that show it`;
+  return typeArguments(builder, parameters, {}, { title: TITLE, prompt });
 }
 
 /** Ask the server; undefined where the user cancelled. */

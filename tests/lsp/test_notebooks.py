@@ -9,7 +9,7 @@ import pytest
 
 from .raw import REAL_SERVER
 
-URI = "file:///work/a%20b.ipynb"
+URI = "file:///workspace/a%20b.ipynb"
 HEAD = "from tvm.script import tirx as T\n\nTHREADS = 256"
 KERNEL = """\
 @T.prim_func
@@ -24,7 +24,7 @@ VERSIONED = {"workspace": {"workspaceEdit": {"documentChanges": True}}}
 
 
 def cell_uri(name: str) -> str:
-    return f"vscode-notebook-cell:/work/a%20b.ipynb#{name}"
+    return f"vscode-notebook-cell:/workspace/a%20b.ipynb#{name}"
 
 
 class Notebook:
@@ -353,7 +353,7 @@ def test_worksheet_and_timeline_lead_into_cells(real):
     book = Notebook(real, {"i": IMPORTS, "#": "text", "h": HELPER, "k": BARRIERS})
     asked = {"textDocument": {"uri": cell_uri("k")}, "position": {"line": 3, "character": 0}}
     sheet = real.request("tirxLens/worksheet", asked, 60)["result"]
-    assert "(/work/a%20b.ipynb#C3L4)" in sheet["markdown"]
+    assert "(/workspace/a%20b.ipynb#C3L4)" in sheet["markdown"]
     assert "[cell 4:11]" in sheet["markdown"]
     drawn = real.request("tirxLens/timeline", asked, 60)["result"]
     places = {(one["file"], one["row"]) for one in drawn["timeline"]["places"]}

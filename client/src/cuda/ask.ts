@@ -66,12 +66,14 @@ export async function typeArguments(
   builder: string,
   parameters: readonly Parameter[],
   first: Arguments,
+  words?: { readonly title: string; readonly prompt: string },
 ): Promise<Arguments | undefined> {
   const value = proposeArguments(parameters, first);
   const gap = firstGap(value);
   const typed = await vscode.window.showInputBox({
     title: `Arguments of ${builder}`,
     prompt: `Or write them above the builder: "# tirx-lens: args ${parameters.map(({ name }) => `${name}=…`).join(" ")}"`,
+    ...words,
     value,
     valueSelection: [gap, gap],
     ignoreFocusOut: true,

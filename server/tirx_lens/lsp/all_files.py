@@ -19,6 +19,7 @@ from tirx_lens.files import PYTHON_SUFFIXES
 from tirx_lens.lsp.documents import uri_of
 from tirx_lens.lsp.progress import progress
 from tirx_lens.lsp.projects import FILE_NAME, is_configuration, path_of
+from tirx_lens.lsp.watching import watch_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -354,30 +355,15 @@ class AllFiles:
 
     def _watch(self) -> None:
         """Ask a client that can to tell of changes of files, from the first check on."""
-        workspace = self._server.client_capabilities.workspace
-        watched = workspace.did_change_watched_files if workspace else None
-        if not self._is_watching and watched is not None and watched.dynamic_registration:
-            self._is_watching = True
-            self._server.keep(asyncio.create_task(self._register()))
-
-    async def _register(self) -> None:
+        if self._is_watching:
+            return
         kind = types.WatchKind
         watchers = [
             types.FileSystemWatcher("**/*.{py,pyi}", kind.Create | kind.Change),
             types.FileSystemWatcher(f"**/{_IGNORES}"),
             types.FileSystemWatcher("**/*", kind.Delete),  # of a folder, nothing inside is told
         ]
-        registration = types.Registration(
-            id=_WATCHED,
-            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers),
-        )
-        try:
-            await self._server.client_register_capability_async(
-                types.RegistrationParams([registration])
-            )
-        except Exception as error:  # whatever the client refuses with, only this is lost
-            _log.warning("the client does not watch files for us: %s", error)
+        self._is_watching = watch_files(self._server, _WATCHED, watchers)
 
 
 def register(server: LensServer) -> None:

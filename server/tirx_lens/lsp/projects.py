@@ -6,7 +6,6 @@ effect when it is saved; while it is edited, what is wrong in the text shown is 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
+from tirx_lens.lsp.watching import watch_files
 from tirx_lens.model.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -124,24 +124,8 @@ class Projects:
 
     def watch(self) -> None:
         """Ask a client that can to tell of every change of such a file."""
-        workspace = self._server.client_capabilities.workspace
-        watched = workspace.did_change_watched_files if workspace else None
-        if watched is not None and watched.dynamic_registration:
-            self._server.keep(asyncio.create_task(self._register()))
-
-    async def _register(self) -> None:
         watchers = [types.FileSystemWatcher(glob_pattern=f"**/{FILE_NAME}")]
-        registration = types.Registration(
-            id="tirx-lens-configurations",
-            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers),
-        )
-        try:
-            await self._server.client_register_capability_async(
-                types.RegistrationParams([registration])
-            )
-        except Exception as error:  # whatever the client refuses with, only this is lost
-            _log.warning("the client does not watch %s for us: %s", FILE_NAME, error)
+        watch_files(self._server, "tirx-lens-configurations", watchers)
 
 
 def check_configuration(source: SourceText) -> Analysis:
