@@ -151,6 +151,20 @@ def test_before_the_first_check_a_closed_document_is_cleared(make) -> None:
     assert workspace.codes("a.py") == []
 
 
+def test_a_client_is_asked_once_to_watch_files(make) -> None:
+    workspace = make()
+    workspace.write("a.py", CLEAN)
+    for _ in range(3):
+        workspace.check()
+    asked = [
+        one["id"]
+        for message in workspace.client.received
+        if message["method"].endswith("registerCapability")
+        for one in message["params"]["registrations"]
+    ]
+    assert sorted(asked) == ["tirx-lens-all-files", "tirx-lens-configurations"]
+
+
 def test_files_are_followed_on_disk(make) -> None:
     workspace = make()
     for name in ("a.py", "sub/b.py", "sub/c.py"):
