@@ -388,8 +388,8 @@ class BulkStoreNotDrained(Rule):
         last: Reached,
         source: Region | None,
     ) -> Iterator[Finding]:
-        end = drain(reach, following(view, last), store, None)
-        courses = [drain(reach, course, store, source) for course in rounds(view, last)]
+        end = drain(following(view, last), store, None)
+        courses = [drain(course, store, source) for course in rounds(view, last)]
         written = next((c.written for c in (*courses, end) if c.written is not None), None)
         missing = [
             (op, what)

@@ -11,7 +11,6 @@ from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of
 from tirx_lens.threads.named import NAMED_BARRIERS
 from tirx_lens.threads.order import Order
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.shape import WARP
 from tirx_lens.threads.warps import warps_touched
 
@@ -123,7 +122,7 @@ def _judge(
         return
     counts = {use.count for use, _ in here}
     if counts == {coming}:
-        found = _uneven(reach, here, together)
+        found = _uneven(here, together)
         meeting.uneven += _new(found, meeting.uneven)
         return
     crowded = {id(use) for use in meeting.crowded}
@@ -137,7 +136,7 @@ def _judge(
         meeting.shared += [
             (use, other)
             for use, other in _shared(reach, order, here, counts.pop() or 0)
-            if (id(use), id(other)) not in pairs and not _may_be_apart(reach, use, other, uses)
+            if (id(use), id(other)) not in pairs and not _may_be_apart(use, other, uses)
         ]
 
 
@@ -149,9 +148,7 @@ def _new(
     return [use for use in uses if id(use) not in there]
 
 
-def _uneven(
-    reach: ReachMap, here: Sequence[tuple[NamedBarrierUse, int]], together: int
-) -> list[NamedBarrierUse]:
+def _uneven(here: Sequence[tuple[NamedBarrierUse, int]], together: int) -> list[NamedBarrierUse]:
     """Return the uses that some threads pass where others have no use that makes up for it."""
     ways: list[Way] = [(together, ())]
     for use, threads in here:
@@ -165,21 +162,21 @@ def _uneven(
         ways = parted
     found: list[NamedBarrierUse] = []
     for _, passed in ways:
-        mine = Counter(_occasion(use.reached, reach) for use in passed)
+        mine = Counter(_occasion(use.reached) for use in passed)
         for _, others in ways:
-            theirs = Counter(_occasion(use.reached, reach) for use in others)
+            theirs = Counter(_occasion(use.reached) for use in others)
             if mine > theirs:
                 found += [u for u in passed if u not in others and u not in found]
     return found
 
 
-def _occasion(reached: Reached, reach: ReachMap) -> tuple[tuple[Span, bool], ...]:
+def _occasion(reached: Reached) -> tuple[tuple[Span, bool], ...]:
     """Return the loops and undecided branches around a place: it is executed once for each."""
     loops = {id(loop) for loop in reached.loops}
     return tuple(
         (guard.span, guard.taken)
         for guard in reached.guards
-        if id(guard.branch) in loops or question(guard, reach.conditions) is not None
+        if id(guard.branch) in loops or guard.question is not None
     )
 
 
@@ -207,7 +204,7 @@ def _shared(
 
 
 def _may_be_apart(
-    reach: ReachMap, use: NamedBarrierUse, other: NamedBarrierUse, uses: Sequence[NamedBarrierUse]
+    use: NamedBarrierUse, other: NamedBarrierUse, uses: Sequence[NamedBarrierUse]
 ) -> bool:
     """Tell whether two groups may never be at one barrier together.
 
@@ -215,7 +212,7 @@ def _may_be_apart(
     another named barrier, at which both groups come, may keep them apart.
     """
     for guard in (*use.reached.guards, *other.reached.guards):
-        if question(guard, reach.conditions) is not None:
+        if guard.question is not None:
             return True
     mine, theirs = use.reached.participants.possible, other.reached.participants.possible
     for number in range(NAMED_BARRIERS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -41,12 +41,15 @@ class Guard:
     """A branch or loop around an operation.
 
     `taken` is false on the `else` side. `selective` says that this guard by itself keeps some
-    thread of the kernel out.
+    thread of the kernel out. `question` is what an undecided branch asks, None for loops and for
+    branches that are decided: those that ask the same of a value that does not change have the
+    same answer.
     """
 
     branch: Branch | Loop
     taken: bool
     selective: bool
+    question: Question | None = field(default=None, compare=False)
 
     @property
     def span(self) -> Span:
@@ -145,20 +148,10 @@ def reach(kernel: Kernel, compute: Compute) -> ReachMap | None:
     return _follow(kernel, shape, compute, {}) if shape is not None else None
 
 
-def question(guard: Guard, conditions: Conditions) -> Question | None:
-    """Return what an undecided branch asks; None for loops and for guards that are decided.
-
-    Branches that ask the same of a value that does not change have the same answer.
-    """
-    if not isinstance(guard.branch, Branch):
-        return None
-    outcome = conditions.of(guard.branch.condition)
+def _question(branch: Branch, outcome: Condition) -> Question | None:
+    """Return what a branch asks, if the text does not decide it."""
     if not outcome.maybe or outcome.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
         return None
-    return _question(guard.branch, outcome)
-
-
-def _question(branch: Branch, outcome: Condition) -> Question:
     return branch.condition if outcome.unsure is Unsure.UNIFORM else branch.condition_span
 
 
@@ -177,8 +170,8 @@ class _Walker:
         self._answers = answers
         self._evaluator = Evaluator(shape, compute)
         self.conditions = Conditions(shape, self._evaluator)
-        self._guards: list[Guard] = []
-        self._loops: list[Loop] = []
+        self._guards: tuple[Guard, ...] = ()  # as the loops, one for all that stands in a block
+        self._loops: tuple[Loop, ...] = ()
         self._returned = 0
 
     def block(self, block: Block, coming: Participants) -> Participants:
@@ -201,32 +194,32 @@ class _Walker:
         return current
 
     def _note(self, operation: Operation, who: Participants) -> None:
-        self.reached.append(
-            Reached(operation, who, tuple(self._guards), self._returned, tuple(self._loops))
-        )
+        self.reached.append(Reached(operation, who, self._guards, self._returned, self._loops))
 
     def _branch(self, branch: Branch, coming: Participants) -> Participants:
-        condition = self._outcome(branch)
-        ends = []
+        condition, asked = self._outcome(branch)
+        ends, around = [], self._guards
         sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
         for side, outcome, taken in sides:
             inside = coming.narrowed(outcome, self._shape)
-            self._guards.append(Guard(branch, taken, outcome.selective))
+            self._guards = (*around, Guard(branch, taken, outcome.selective, asked))
             ends.append((inside, self.block(side, inside)))
-            self._guards.pop()
+        self._guards = around
         current = coming
         for inside, end in ends:
             if end != inside:
                 current = current.without(_gone(inside, end))
         return current
 
-    def _outcome(self, branch: Branch) -> Condition:
+    def _outcome(self, branch: Branch) -> tuple[Condition, Question | None]:
+        """Return how a branch comes out, and what it asks if the text leaves that open."""
         condition = self.conditions.of(branch.condition)
-        answer = self._answers.get(_question(branch, condition)) if self._answers else None
-        if answer is None or condition.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
-            return condition
+        asked = _question(branch, condition)
+        answer = self._answers.get(asked) if self._answers and asked is not None else None
+        if answer is None:
+            return condition, asked
         yes = condition.yes | (condition.maybe if answer else 0)
-        return Condition(yes, self._shape.everyone & ~yes)
+        return Condition(yes, self._shape.everyone & ~yes), asked
 
     def _loop(self, loop: Loop, coming: Participants) -> Participants:
         inside, selective = coming, False
@@ -235,12 +228,11 @@ class _Walker:
             inside, selective = coming.narrowed(condition, self._shape), condition.selective
         elif not self._runs_alike(loop.control):
             inside = Participants(coming.possible, coming.typical, Pick.SOME, coming.conditional)
-        self._guards.append(Guard(loop, taken=True, selective=selective))
-        self._loops.append(loop)
-        before = self._returned
+        guards, loops, before = self._guards, self._loops, self._returned
+        self._guards = (*guards, Guard(loop, taken=True, selective=selective))
+        self._loops = (*loops, loop)
         self.block(loop.body, inside)
-        self._loops.pop()
-        self._guards.pop()
+        self._guards, self._loops = guards, loops
         gone = self._returned & ~before  # `break` and `continue` rejoin here, `return` does not
         return coming.without(Participants(gone, gone)) if gone else coming
 

@@ -12,7 +12,6 @@ from tirx_lens.rules.facts.bulk import Direction, bulk_copy
 from tirx_lens.rules.facts.copies import destination
 from tirx_lens.rules.facts.course import meets, surely_overlap, written_by
 from tirx_lens.threads.participants import Pick
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -53,9 +52,7 @@ class Course:
     written: Reached | None = None
 
 
-def drain(
-    reach: ReachMap, course: Iterable[Reached], store: Reached, source: Region | None
-) -> Course:
+def drain(course: Iterable[Reached], store: Reached, source: Region | None) -> Course:
     """Follow a course from a store to the wait for its group, or to a write of its source."""
     committed = 0
     for reached in course:
@@ -71,16 +68,16 @@ def drain(
         # Threads of another role wait for a barrier before they write: not followed here.
         own = source is not None and written is not None and meets(reached, store)
         if own and source is not None and written is not None and surely_overlap(source, written):
-            if _is_undecided(reach, reached, store):
+            if _is_undecided(reached, store):
                 return Course(drained=True)  # in which turn it writes is not known
             return Course(drained=False, written=reached)
     return Course(drained=False)
 
 
-def _is_undecided(reach: ReachMap, write: Reached, store: Reached) -> bool:
+def _is_undecided(write: Reached, store: Reached) -> bool:
     """Tell whether the turn of a loop decides, not known how, if one of the two is executed."""
     return any(
-        question(guard, reach.conditions) is not None
+        guard.question is not None
         and any(loop.span.contains(guard.branch.span) for loop in store.loops)
         for guard in (*write.guards, *store.guards)
     )

@@ -12,7 +12,6 @@ from tirx_lens.model.queries import blocks_of, operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -104,12 +103,10 @@ def implied(
         known |= further
 
 
-def undecided(reached: Reached, reach: ReachMap) -> frozenset[tuple[int, bool]]:
+def undecided(reached: Reached) -> frozenset[tuple[int, bool]]:
     """Return the sides of branches around a place that the text does not decide."""
     return frozenset(
-        (id(guard.branch), guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (id(guard.branch), guard.taken) for guard in reached.guards if guard.question is not None
     )
 
 

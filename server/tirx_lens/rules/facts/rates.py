@@ -9,11 +9,10 @@ from tirx_lens.model.kernel import Branch, Loop, LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.handoffs import objects_in, variables_in
 from tirx_lens.rules.facts.nesting import counts, turns
-from tirx_lens.threads.reach import Guard, question
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
-    from tirx_lens.threads.reach import Reached, ReachMap
+    from tirx_lens.threads.reach import Guard, Reached, ReachMap
 
 Rate: TypeAlias = "tuple[int | Expr, ...]"
 """A known number of turns, or what controls the loop, for each loop around; outermost first."""
@@ -31,7 +30,7 @@ def rate_of(reached: Reached, reach: ReachMap) -> Rate | None:
         loop = _picks_one_turn(guard, reached)
         if loop is not None:
             picked.append(loop)
-        elif question(guard, reach.conditions) is not None:
+        elif guard.question is not None:
             return None
     rate: list[int | Expr] = []
     for loop in reached.loops:

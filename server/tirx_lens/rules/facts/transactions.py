@@ -11,7 +11,6 @@ from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
 from tirx_lens.rules.facts.copies import destination, given, origin
 from tirx_lens.rules.facts.nesting import turns
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,9 +122,7 @@ def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | 
         else:
             times *= len(values)
     undecided = frozenset(
-        (guard.branch.span, guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (guard.branch.span, guard.taken) for guard in reached.guards if guard.question is not None
     )
     return Site(reached, size, times, (tuple(_identities(unknown)), undecided))
 

@@ -122,7 +122,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     told = frozenset().union(*each)
     for index in uses.reads:
         read = kernel.at(index)
-        if read.participants.pick is Pick.SOME or undecided(read, kernel.reach):
+        if read.participants.pick is Pick.SOME or undecided(read):
             continue
         before = next(
             (w for w in writers if w < index or apart(kernel.at(w), read)),
@@ -293,7 +293,7 @@ def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[Ker
         not moves
         and all(_asks_plainly(kernel, place, state) for place in places)
         and not any(r.operation.receiver == state for r in until)
-        and not any(undecided(kernel.at(place), kernel.reach) for place in places)
+        and not any(undecided(kernel.at(place)) for place in places)
     )
 
 
@@ -316,7 +316,7 @@ def _early_commits(kernel: _Kernel) -> Iterator[Found]:
         first = kernel.at(places[0])
         mine = first.participants.possible
         own = [i for i in mmas if kernel.threads(i) & mine]
-        if undecided(first, kernel.reach) or not own or own[0] < places[0]:
+        if undecided(first) or not own or own[0] < places[0]:
             continue
         inside = spans[id(first.loops[-1])] if first.loops else range(len(kernel.reach.reached))
         last = max((i for i in own if i in inside), default=None)
