@@ -18,7 +18,7 @@ from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import branch_spans, position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
+from tirx_lens.rules.facts.tmem import deallocations, uses_tmem
 from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -226,7 +226,7 @@ class DeallocUnsynchronised(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for accesses of other warps that nothing keeps before a dealloc."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         for freed in deallocations(reach):
             access = _unsynchronised(view, reach, freed)

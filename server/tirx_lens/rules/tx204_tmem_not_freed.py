@@ -15,7 +15,6 @@ from tirx_lens.rules.facts.tmem import (
     Life,
     allocations,
     deallocations,
-    is_opaque,
     uses_tmem,
 )
 from tirx_lens.rules.facts.tmem_balance import cta_group, surplus
@@ -378,7 +377,7 @@ def build(COLS):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Set the allocations of a kernel against its deallocations."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         if not any(uses_tmem(reached.operation) for reached in reach.reached):
             return

@@ -8,7 +8,7 @@ from tirx_lens.model.buffers import buffers_in
 from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Member, Path, Ref, Sequence
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Bind, Op, Operation, Other
-from tirx_lens.model.queries import statement_span, statements, top_level
+from tirx_lens.model.queries import statement_span, top_level
 from tirx_lens.model.span import Span
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
@@ -294,7 +294,7 @@ class _Order:
     def __init__(self, view: KernelView) -> None:
         self._operations: dict[int, int] = {}
         self._others: dict[Span, list[int]] = {}
-        for number, statement in enumerate(statements(view.kernel.body)):
+        for number, statement in enumerate(view.listing.statements):
             if isinstance(statement, Operation):
                 self._operations[id(statement)] = number
             elif isinstance(statement, (Bind, Other)):

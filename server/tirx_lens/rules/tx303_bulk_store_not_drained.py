@@ -15,7 +15,6 @@ from tirx_lens.rules.facts.bulk import bulk_copy
 from tirx_lens.rules.facts.bulk_groups import comes_without, drain, may_store, runs_of_stores
 from tirx_lens.rules.facts.course import following, meets, rounds
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -372,7 +371,7 @@ class BulkStoreNotDrained(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each run of stores to the wait for it."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         yield from self._empty_groups(view, reach)
         for store, last in runs_of_stores(reach):
@@ -418,7 +417,7 @@ class BulkStoreNotDrained(Rule):
 
     def _empty_groups(self, view: KernelView, reach: ReachMap) -> Iterator[Finding]:
         """Find commits by threads that start no store: the tile they were for goes nowhere."""
-        commits = [r for r in reach.reached if r.operation.op is Op.BULK_COMMIT]
+        commits = reach.of(Op.BULK_COMMIT)
         if not commits:
             return
         storing = 0

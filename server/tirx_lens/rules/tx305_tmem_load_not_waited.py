@@ -389,8 +389,10 @@ def _is_waited_in_the_next_turn(view: KernelView, load: Reached) -> bool:
 
 def _load_waits(view: KernelView) -> list[int]:
     """Return the indices of the waits for TMEM loads."""
-    reached = view.reach.reached if view.reach is not None else ()
-    return [i for i, one in enumerate(reached) if one.operation.op is Op.TMEM_WAIT_LOAD]
+    reach = view.reach
+    if reach is None:
+        return []
+    return [reach.order[id(wait)] for wait in reach.of(Op.TMEM_WAIT_LOAD)]
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:

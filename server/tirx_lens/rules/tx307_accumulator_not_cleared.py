@@ -11,7 +11,6 @@ from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.first_round import first_value, start_of
-from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
@@ -177,7 +176,7 @@ class AccumulatorNotCleared(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Ask of every MMA whether it accumulates the first time."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         multiplied: list[Reached] = []
         for reached in reach.reached:

@@ -51,15 +51,19 @@ def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeti
     host's leave open who comes: then only what holds in any case is said.
     """
     order, strangers = Order(reach), _strangers(reach, uses)
-    for number in range(NAMED_BARRIERS):
-        at = tuple(use for use in uses if use.come(number))
+    at_each: dict[int, list[NamedBarrierUse]] = {}
+    for use in uses:
+        for number, threads in use.comers:
+            if threads:
+                at_each.setdefault(number, []).append(use)
+    for number, at in sorted(at_each.items()):
         if number == CTA_BARRIER and _is_shared_by_the_cta(reach):
             continue
         if any(use.count is None or use.count % WARP for use in at):
             continue
         if any(_host_chooses(use.reached) for use in at):
             continue
-        meeting = Meeting(number, at)
+        meeting = Meeting(number, tuple(at))
         for rank in range(reach.shape.ctas):
             _judge(reach, order, meeting, reach.shape.cta(rank), strangers, uses)
         yield meeting
@@ -70,9 +74,8 @@ def _is_shared_by_the_cta(reach: ReachMap) -> bool:
 
     That is what `cta_sync` does, and what the CTA-wide tile operations of TVM may do.
     """
-    return any(
+    return reach.is_opaque or any(
         demand_of(reached.operation, reach.shape) is Demand.WHOLE_CTA
-        or reached.operation.op is Op.OPAQUE
         or ".cta." in reached.operation.name
         for reached in reach.reached
     )
@@ -92,9 +95,8 @@ def _strangers(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> int:
     for use in uses:
         if not use.is_known:
             threads |= use.reached.participants.possible
-    for reached in reach.reached:
-        if reached.operation.op is Op.OPAQUE:
-            threads |= reached.participants.possible
+    for reached in reach.of(Op.OPAQUE):
+        threads |= reached.participants.possible
     return threads
 
 
@@ -160,11 +162,12 @@ def _uneven(here: Sequence[tuple[NamedBarrierUse, int]], together: int) -> list[
             if group & ~come:
                 parted.append((group & ~come, passed))
         ways = parted
+    if len(ways) < 2:  # all threads pass the same uses
+        return []
+    counted = [(passed, Counter(_occasion(use.reached) for use in passed)) for _, passed in ways]
     found: list[NamedBarrierUse] = []
-    for _, passed in ways:
-        mine = Counter(_occasion(use.reached) for use in passed)
-        for _, others in ways:
-            theirs = Counter(_occasion(use.reached) for use in others)
+    for passed, mine in counted:
+        for others, theirs in counted:
             if mine > theirs:
                 found += [u for u in passed if u not in others and u not in found]
     return found

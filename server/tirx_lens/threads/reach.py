@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
@@ -99,6 +100,26 @@ class ReachMap:
             if barrier is not None:
                 found.setdefault(barrier.span, []).append(reached)
         return {span: tuple(places) for span, places in found.items()}
+
+    @cached_property
+    def by_op(self) -> Mapping[Op, Sequence[Reached]]:
+        """The operations of each kind, in program order."""
+        found: dict[Op, list[Reached]] = {}
+        for reached in self.reached:
+            found.setdefault(reached.operation.op, []).append(reached)
+        return found
+
+    def of(self, *ops: Op) -> Sequence[Reached]:
+        """Return the operations of some kinds, in program order."""
+        kinds = [self.by_op[op] for op in ops if op in self.by_op]
+        if len(kinds) < 2:
+            return kinds[0] if kinds else ()
+        return sorted(chain.from_iterable(kinds), key=lambda reached: self.order[id(reached)])
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether something is called that may do anything: its body is not known."""
+        return Op.OPAQUE in self.by_op
 
     @cached_property
     def by_receiver(self) -> Mapping[KernelObject, Sequence[Reached]]:

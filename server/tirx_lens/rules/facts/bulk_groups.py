@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 def comes_without(reach: ReachMap, store: Reached, op: Op) -> bool:
     """Tell whether some of the threads that store surely never come to an operation of a kind."""
     there = 0
-    for reached in reach.reached:
-        if reached.operation.op is op:
-            there |= reached.participants.possible
+    for reached in reach.of(op):
+        there |= reached.participants.possible
     if store.participants.pick is Pick.SOME:
         return not store.participants.possible & there
     return bool(store.participants.typical & ~warps_touched(there, reach.shape))

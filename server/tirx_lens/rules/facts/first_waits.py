@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Exit, Loop
+from tirx_lens.model.kernel import Loop
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.rules.facts.phases import STATE_STORED, first_parity
@@ -17,7 +16,6 @@ from tirx_lens.threads.participants import Pick
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tirx_lens.model.kernel import Block
     from tirx_lens.rules.facts.handoffs import Handoff, Handoffs
     from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.rule import KernelView
@@ -175,7 +173,7 @@ def _first_round(view: KernelView) -> FirstRound | None:
     if view.reach is None or view.mentions(STATE_STORED):
         return None
     found = handoffs(view)
-    if found.is_open or _is_left_early(view.kernel.body):
+    if found.is_open or view.listing.has_exit:
         return None
     return FirstRound(found, view.reach)
 
@@ -192,12 +190,4 @@ def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
         shared += 1
     return all(
         isinstance(guard.branch, Loop) and bool(turns(guard.branch)) for guard in outer[shared:]
-    )
-
-
-def _is_left_early(block: Block) -> bool:
-    """Tell whether a `return`, `break` or `continue` is anywhere in a block."""
-    return any(
-        isinstance(statement, Exit) or any(map(_is_left_early, blocks_of(statement)))
-        for statement in block.statements
     )

@@ -45,12 +45,10 @@ def _is_first(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
     mine = wait.reached.participants.possible
     if any(w.reached.participants.possible & mine for w in earlier):
         return False
-    return not any(
-        reached.operation.op in _MEETINGS
-        and first.is_before(w.reached, reached)
-        and first.is_before(reached, wait.reached)
+    return not earlier or not any(
+        first.is_before(w.reached, meeting) and first.is_before(meeting, wait.reached)
+        for meeting in reach.of(*_MEETINGS)
         for w in earlier
-        for reached in reach.reached
     )
 
 
