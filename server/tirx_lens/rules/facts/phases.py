@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 STATE_STORED = re.compile(
     rb"\.(?:stage|phase)(?<=\w\......)(?<!\bself\......)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)"
 )
-"""A store to the stage or phase of a pipeline state, which is then moved by hand; to that of `self` not.
+"""A store to the stage or phase of a pipeline state, but of `self`: it is then moved by hand.
 
-Begins with what is rare in a text, and then looks back over the five letters of either word."""
+Begins with what is rare in a text, and then looks back over the five letters of either word.
+"""
 
 
 def first_parity(
