@@ -15,6 +15,8 @@ from tirx_lens.model.record import record
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tirx_lens.model.objects import KernelObject
 
 NOWHERE = Span(0, 0)
@@ -270,3 +272,14 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
         case Select(condition=condition, then=then, otherwise=otherwise):
             return (condition, then, otherwise)
     return ()
+
+
+def objects_in(expr: Expr) -> Iterator[KernelObject]:
+    """Yield the typed objects that an expression names, outermost first."""
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Ref):
+            yield part.target
+        elif not isinstance(part, Const):
+            pending.extend(reversed(parts_of(part)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import buffers_in
-from tirx_lens.model.expr import Const, Variable
+from tirx_lens.model.expr import Const, Variable, objects_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.handoffs import objects_in, variables_in
+from tirx_lens.rules.facts.handoffs import variables_in
 from tirx_lens.rules.facts.nesting import Placed, placed, repeats
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule

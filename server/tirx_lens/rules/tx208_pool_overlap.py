@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.model.expr import objects_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.pool_layout import Allocation, pool_layouts
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 

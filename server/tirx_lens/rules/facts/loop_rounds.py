@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Symbol, constant_int, is_host, parts_of
+from tirx_lens.model.expr import Symbol, constant_int, is_host, objects_in, parts_of
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.first_round import start_of
-from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.threads.counts import length_of
 

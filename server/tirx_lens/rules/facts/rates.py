@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from tirx_lens.model.expr import Apply, Call, Const, Operator, Variable
+from tirx_lens.model.expr import Apply, Call, Const, Operator, Variable, objects_in
 from tirx_lens.model.kernel import Branch, Loop, LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.facts.handoffs import objects_in, variables_in
+from tirx_lens.rules.facts.handoffs import variables_in
 from tirx_lens.rules.facts.nesting import counts, turns
 
 if TYPE_CHECKING:
