@@ -55,6 +55,8 @@ class Background:
                 loop.call_soon_threadsafe(_settle, future, result, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 return
+            # Until the next work comes, this thread would hold what the last one was about.
+            del work, function, loop, future, result, error
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:

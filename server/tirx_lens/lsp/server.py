@@ -182,6 +182,7 @@ class LensServer(LanguageServer):
         self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         self.lenses.forget(document.uri if document else uri)
+        self.projects.close(document.uri if document else uri)
         shown = self._shown.pop(document.uri, None) if document is not None else None
         if document is None or self.all_files.closed(document, shows=bool(shown)):
             return

@@ -37,6 +37,11 @@ class Recent(Generic[K, V]):
         self._values[key] = value
         self._used[key] = self._version
 
+    def forget(self, key: K) -> None:
+        """Forget a value, if it is remembered."""
+        if self._values.pop(key, None) is not None:
+            del self._used[key]
+
     def values(self) -> tuple[V, ...]:
         """Return all that is remembered."""
         return tuple(self._values.values())

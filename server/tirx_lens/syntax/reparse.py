@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _KEPT_TREES = 3
-"""Versions with errors in which a tree need not be used: it takes ten times the room of its text."""
+"""Versions with errors that a tree is kept for unused: it takes ten times the room of its text."""
 
 # Strings and comments, which may hold anything, and lines that begin a definition of the module.
 _LEXEMES = re.compile(
