@@ -34,7 +34,10 @@ class Background:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._queue.put((function, loop, future))
-        return await future
+        try:
+            return await future
+        finally:  # what was raised knows this frame, and the future what was raised
+            del future
 
     def close(self) -> None:
         """Let the threads end after what they do now, without waiting for them."""
