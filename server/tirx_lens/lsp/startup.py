@@ -1,22 +1,71 @@
-"""Loading the protocol's types in less time."""
+"""Loading the protocol's types in less time: each class is made when it is first used."""
 
 from __future__ import annotations
 
-from functools import partial
+import threading
+import typing
+from typing import Any
 
 import attrs
 
+_define = attrs.define
+_lock = threading.RLock()
+
 
 def load_protocol_types() -> None:
-    """Import lsprotocol with classes that have no `__repr__`.
+    """Import lsprotocol with classes that attrs makes one by one, as they are used.
 
-    It makes some 550 attrs classes when it is imported, and attrs compiles the methods of each from
-    source: most of the time a server takes to answer `initialize`. A `__repr__`, which nothing but
-    pygls's own debug log would print, is over a third of that.
+    lsprotocol has some 550 attrs classes. For each of them attrs writes methods as source and has
+    Python compile it, and a converter looks up the types of all their fields: most of the time a
+    server takes to answer `initialize`, and a session uses a few dozen of them.
     """
-    define = attrs.define
-    attrs.define = partial(define, repr=False)
+    attrs.define = _define_later
     try:
         import lsprotocol.types  # noqa: F401
     finally:
-        attrs.define = define
+        attrs.define = _define
+    from lsprotocol import _hooks
+
+    # Fields of a class get their types when it is made.
+    _hooks._resolved_forward_references = True
+
+
+def _define_later(cls: type | None = None, **options: Any) -> Any:
+    """Stand for `attrs.define`: as a bare decorator of a class without bases it waits."""
+    if cls is None or options or type(cls) is not type or cls.__bases__ != (object,):
+        return _define(cls, **options)
+    own = {name: value for name, value in vars(cls).items() if name not in _OF_ONE_CLASS}
+    return _Unmade(cls.__name__, (), own)
+
+
+_OF_ONE_CLASS = ("__dict__", "__weakref__")
+
+
+class _Made(type):
+    """What an `_Unmade` class is one of once it is made: a class like any other."""
+
+
+class _Unmade(type):
+    """Classes that attrs has still to make: when one is called, or looked into by attrs."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        _make(cls)
+        return cls(*arguments, **keywords)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name != "__attrs_attrs__":
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        _make(cls)
+        return getattr(cls, name)
+
+
+def _make(cls: type) -> None:
+    from lsprotocol.types import ALL_TYPES_MAP
+
+    with _lock:
+        if type(cls) is not _Unmade:
+            return  # another thread was faster
+        cls.__annotations__ = typing.get_type_hints(cls, ALL_TYPES_MAP, {})
+        _define(cls, slots=False)
+        cls.__attrs_types_resolved__ = cls  # type: ignore[attr-defined]
+        cls.__class__ = _Made
