@@ -217,6 +217,8 @@ class LensProtocol(LanguageServerProtocol):
 def converter() -> Converter:
     """Make the converter between JSON and messages, our own messages included."""
     made: Converter = default_converter()  # type: ignore[no-untyped-call]
+    # All errors of a message at once are more than anybody is told, and slower to be ready for.
+    made.detailed_validation = False
     made.register_structure_hook(messages.RawRequest, _raw_request)
     return made
 
