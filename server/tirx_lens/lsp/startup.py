@@ -1,71 +1,28 @@
-"""Loading the protocol's types in less time: each class is made when it is first used."""
+"""Starting the server: the client is greeted, then all is loaded, then it is served."""
 
 from __future__ import annotations
 
-import threading
-import typing
-from typing import Any
+import gc
+from typing import TYPE_CHECKING
 
-import attrs
+from tirx_lens.lsp.greeting import greet, take_streams
 
-_define = attrs.define
-_lock = threading.RLock()
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.lsp.server import LensServer
 
 
-def load_protocol_types() -> None:
-    """Import lsprotocol with classes that attrs makes one by one, as they are used.
+def start(make: Callable[[], LensServer]) -> int:
+    """Serve one client on standard input and output until it ends the session.
 
-    lsprotocol has some 550 attrs classes. For each of them attrs writes methods as source and has
-    Python compile it, and a converter looks up the types of all their fields: most of the time a
-    server takes to answer `initialize`, and a session uses a few dozen of them.
+    `make` imports the server, so that nothing of it is loaded before. Returns the exit code.
     """
-    attrs.define = _define_later
-    try:
-        import lsprotocol.types  # noqa: F401
-    finally:
-        attrs.define = _define
-    from lsprotocol import _hooks
+    gc.disable()  # loading makes many objects and no garbage; `serve` turns it on again
+    connection = greet(take_streams())
+    from tirx_lens.lsp.protocol_types import load_protocol_types
 
-    # Fields of a class get their types when it is made.
-    _hooks._resolved_forward_references = True
+    load_protocol_types()
+    from tirx_lens.lsp.stdio import serve
 
-
-def _define_later(cls: type | None = None, **options: Any) -> Any:
-    """Stand for `attrs.define`: as a bare decorator of a class without bases it waits."""
-    if cls is None or options or type(cls) is not type or cls.__bases__ != (object,):
-        return _define(cls, **options)
-    own = {name: value for name, value in vars(cls).items() if name not in _OF_ONE_CLASS}
-    return _Unmade(cls.__name__, (), own)
-
-
-_OF_ONE_CLASS = ("__dict__", "__weakref__")
-
-
-class _Made(type):
-    """What an `_Unmade` class is one of once it is made: a class like any other."""
-
-
-class _Unmade(type):
-    """Classes that attrs has still to make: when one is called, or looked into by attrs."""
-
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        _make(cls)
-        return cls(*arguments, **keywords)
-
-    def __getattr__(cls, name: str) -> Any:
-        if name != "__attrs_attrs__":
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        _make(cls)
-        return getattr(cls, name)
-
-
-def _make(cls: type) -> None:
-    from lsprotocol.types import ALL_TYPES_MAP
-
-    with _lock:
-        if type(cls) is not _Unmade:
-            return  # another thread was faster
-        cls.__annotations__ = typing.get_type_hints(cls, ALL_TYPES_MAP, {})
-        _define(cls, slots=False)
-        cls.__attrs_types_resolved__ = cls  # type: ignore[attr-defined]
-        cls.__class__ = _Made
+    return serve(make(), connection)
