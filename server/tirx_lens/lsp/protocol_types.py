@@ -67,6 +67,7 @@ def _make(cls: Any) -> None:
         if type(cls) is not _Unmade:
             return  # another thread was faster
         cls.__annotations__ = typing.get_type_hints(cls, ALL_TYPES_MAP, {})
-        _define(cls, slots=False)
-        cls.__attrs_types_resolved__ = cls
-        cls.__class__ = _Made
+        made: Any = cls  # no longer the class that it was
+        _define(made, slots=False)
+        made.__attrs_types_resolved__ = made
+        made.__class__ = _Made
