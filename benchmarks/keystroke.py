@@ -14,7 +14,6 @@ run here: an editor runs them when typing pauses. Prints a Markdown table.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import platform
 import random
