@@ -442,6 +442,9 @@ def create_server(
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def did_open_notebook(params: types.DidOpenNotebookDocumentParams) -> None:
+        opened = server.documents.get(params.notebook_document.uri)
+        if opened is not None:
+            server.all_files.opened(opened)
         look_at_newest(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
