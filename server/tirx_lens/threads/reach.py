@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Compute: TypeAlias = Callable[[Operator, object, object], object]
     Question: TypeAlias = Expr | Span
+
+T = TypeVar("T")
 
 
 @record()
@@ -84,6 +86,7 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def order(self) -> Mapping[int, int]:
@@ -142,6 +145,12 @@ class ReachMap:
             for loop in reached.loops:
                 found.setdefault(id(loop), []).append(reached)
         return found
+
+    def once(self, question: Callable[[ReachMap], T]) -> T:
+        """Return the answer to a question about the map alone, worked out the first time."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("T", self._answers[question])
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""

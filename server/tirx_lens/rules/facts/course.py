@@ -81,8 +81,12 @@ def meets(first: Reached, second: Reached) -> bool:
 
 def apart(first: Reached, second: Reached) -> bool:
     """Tell whether two operations stand on different sides of one branch."""
-    sides = {id(guard.branch): guard.taken for guard in first.guards}
-    return any(sides.get(id(guard.branch), guard.taken) != guard.taken for guard in second.guards)
+    for one, other in zip(first.guards, second.guards, strict=False):
+        if one.branch is not other.branch:  # the ways part here, and never meet again
+            return False
+        if one.taken is not other.taken:
+            return True
+    return False
 
 
 def written_by(reached: Reached) -> Region | None:

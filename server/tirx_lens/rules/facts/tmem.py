@@ -63,6 +63,13 @@ def uses_tmem(operation: Operation) -> bool:
     return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
 
 
+def tmem_users(view: KernelView) -> list[Reached]:
+    """Return the operations of which `uses_tmem` is true, in program order."""
+    return (
+        [r for r in view.reach.reached if uses_tmem(r.operation)] if view.reach is not None else []
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TmemLoad:
     """A load from TMEM: the registers it fills, and the TMEM buffer where that is named."""
@@ -113,8 +120,8 @@ def named_by(operation: Operation) -> Iterator[KernelObject]:
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     ends = list(reach.of(op))
-    for pool, calls in reach.by_receiver.items():
-        if pool.kind is ObjectKind.TMEM_POOL:
+    for owner, calls in reach.by_receiver.items():
+        if owner.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
     for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
         operation, pool = reached.operation, reached.operation.receiver
