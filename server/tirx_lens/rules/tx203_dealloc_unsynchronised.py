@@ -15,9 +15,10 @@ from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import branch_spans, position_of
+from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.rules.facts.tmem import deallocations, tmem_users
+from tirx_lens.rules.facts.naming import tmem_users
+from tirx_lens.rules.facts.tmem import deallocations
 from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -286,7 +287,7 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
         position, who = reach.order[id(access)], access.participants.possible
         if position >= index or not who & ~mine:
             continue
-        start = max(_start_of_role(view, position, access, mine), own_last)
+        start = max(_start_of_role(reach, position, access, mine), own_last)
         if who not in orders:
             signalled = _signalled_after(view, who)
             orders[who] = max((i for i, one in barriers if _orders(one, signalled)), default=-1)
@@ -295,7 +296,7 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
     return None
 
 
-def _start_of_role(view: KernelView, position: int, access: Reached, mine: int) -> int:
+def _start_of_role(reach: ReachMap, position: int, access: Reached, mine: int) -> int:
     """Return after which index the freeing warp's barriers count.
 
     Where it takes part in the access, those after the access. Where it does not, the two run side
@@ -306,7 +307,7 @@ def _start_of_role(view: KernelView, position: int, access: Reached, mine: int) 
     outermost = next((guard.branch for guard in access.guards if guard.selective), None)
     if not isinstance(outermost, Branch):
         return position
-    return view.once(branch_spans)[id(outermost)].start - 1
+    return reach.spans[id(outermost)].start - 1
 
 
 def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:

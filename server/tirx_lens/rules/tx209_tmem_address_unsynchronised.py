@@ -267,11 +267,7 @@ def _users(
     """Return, in program order, the operations that may read a word: they name its buffer."""
     if not isinstance(word.base, Ref) or word.base.target.kind is not ObjectKind.BUFFER:
         return reach.reached
-    users = naming(view).by_buffer
-    named = {
-        id(one): one for buffer in {word.base.target, *declared} for one in users.get(buffer, ())
-    }
-    return sorted(named.values(), key=lambda one: reach.order[id(one)])
+    return naming(view).users(reach, (word.base.target, *declared))
 
 
 def _reads(

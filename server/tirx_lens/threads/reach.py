@@ -94,6 +94,20 @@ class ReachMap:
         return {id(reached): index for index, reached in enumerate(self.reached)}
 
     @cached_property
+    def spans(self) -> Mapping[int, range]:
+        """The places of what is reached inside each branch and loop, by its identity."""
+        blocks: dict[int, list[int]] = {}  # where what has some guards begins and ends
+        for index, reached in enumerate(self.reached):
+            blocks.setdefault(id(reached.guards), [index, index])[1] = index
+        found: dict[int, range] = {}
+        for first, last in blocks.values():
+            for guard in self.reached[first].guards:
+                known = found.get(id(guard.branch), range(first, last + 1))
+                around = range(min(first, known.start), max(last + 1, known.stop))
+                found[id(guard.branch)] = around
+        return found
+
+    @cached_property
     def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
         """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
         found: dict[Span, list[Reached]] = {}

@@ -11,7 +11,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
@@ -54,20 +54,14 @@ def deallocations(reach: ReachMap) -> list[Life]:
     return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
 
 
-def uses_tmem(operation: Operation) -> bool:
-    """Tell whether an operation reads or writes TMEM."""
+def uses_tmem(operation: Operation, named: Iterable[KernelObject] | None = None) -> bool:
+    """Tell whether an operation reads or writes TMEM; `named` are the buffers that it names."""
     if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_USES):
         return True
     if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
         return False
-    return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
-
-
-def tmem_users(view: KernelView) -> list[Reached]:
-    """Return the operations of which `uses_tmem` is true, in program order."""
-    return (
-        [r for r in view.reach.reached if uses_tmem(r.operation)] if view.reach is not None else []
-    )
+    buffers = named_by(operation) if named is None else named
+    return any(memory_of(buffer) is Memory.TENSOR for buffer in buffers)
 
 
 @dataclass(frozen=True, slots=True)

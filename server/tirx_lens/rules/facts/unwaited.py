@@ -16,8 +16,9 @@ from tirx_lens.model.buffers import Memory, memory_of, region_of
 from tirx_lens.model.expr import Variable, constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.course import apart, loop_spans, written_by
+from tirx_lens.rules.facts.bulk import Direction
+from tirx_lens.rules.facts.course import apart, written_by
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.naming import naming
 from tirx_lens.rules.facts.nesting import counts, turns
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.buffers import Region
     from tirx_lens.model.kernel import Loop
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.facts.bulk import BulkCopy
     from tirx_lens.rules.facts.ordering import Signals
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -138,7 +140,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
 
 def _told_by(kernel: _Kernel, writer: int) -> frozenset[KernelObject]:
     """Return the barriers that tell when a TMA load has landed or an MMA is complete."""
-    copy = bulk_copy(kernel.at(writer).operation)
+    copy = engine_copies(kernel.reach).get(id(kernel.at(writer).operation))
     if copy is not None:
         return frozenset((copy.barrier,)) if copy.barrier is not None else frozenset()
     return kernel.signalled_by(kernel.threads(writer), commits=True)
@@ -254,7 +256,7 @@ def _answers(kernel: _Kernel, readers: Iterable[Reached]) -> list[int]:
 
 
 def _signals_in(kernel: _Kernel, loop: Loop, write: Reached, answers: list[int]) -> bool:
-    inside = kernel.view.once(loop_spans)[id(loop)]
+    inside = kernel.reach.spans[id(loop)]
     start, stop = bisect_left(answers, inside.start), bisect_left(answers, inside.stop)
     return any(kernel.threads(index) & write.participants.possible for index in answers[start:stop])
 
@@ -273,7 +275,7 @@ def _waits_inside(
     kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], threads: int
 ) -> Iterator[int]:
     """Yield the waits of threads in a loop for what readers tell, and their meetings there."""
-    inside = kernel.view.once(loop_spans)[id(loop)]
+    inside = kernel.reach.spans[id(loop)]
     mine = warps_touched(threads, kernel.reach.shape)
     for places in (kernel.waits_for(told, threads), kernel.signals.meetings):
         first, end = bisect_left(places, inside.start), bisect_left(places, inside.stop)
@@ -317,7 +319,7 @@ def _asks_plainly(kernel: _Kernel, place: int, state: KernelObject) -> bool:
 def _early_commits(kernel: _Kernel) -> Iterator[Found]:
     """Yield commits that come before every MMA of their thread, and are for those that follow."""
     mmas = _tracked(kernel.reach)
-    spans = kernel.view.once(loop_spans)
+    spans = kernel.reach.spans
     for barrier, places in kernel.signals.arrivals.items():
         if barrier.kind is not ObjectKind.TCGEN05_BARRIER or not kernel.signals.waits.get(barrier):
             continue
@@ -353,14 +355,15 @@ def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     found: dict[KernelObject, _Uses] = defaultdict(_Uses)
     if any(reached.operation.name.startswith(_RAW) for reached in reach.reached):
         return {}
-    named = naming(view).by_operation
+    named, copies = naming(view).by_operation, engine_copies(reach)
     for index, reached in enumerate(reach.reached):
         buffers = named.get(id(reached.operation))
         if buffers is None or not reached.participants.possible:
             continue
         if reached.operation.op in _NO_ACCESS:
             continue
-        accounted = _note(found, index, reached)
+        copy = copies.get(id(reached.operation))
+        accounted = _note(found, index, reached, copy)
         for buffer in buffers:
             if buffer in accounted:
                 continue
@@ -369,7 +372,9 @@ def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     return found
 
 
-def _note(found: dict[KernelObject, _Uses], index: int, reached: Reached) -> set[KernelObject]:
+def _note(
+    found: dict[KernelObject, _Uses], index: int, reached: Reached, copy: BulkCopy | None
+) -> set[KernelObject]:
     """Note an access of a kind that is understood; return the buffers it is to."""
     operation = reached.operation
     if operation.op is Op.GEMM_ASYNC:
@@ -384,7 +389,6 @@ def _note(found: dict[KernelObject, _Uses], index: int, reached: Reached) -> set
             found[written].mmas.append(index)
             return {*read, written}
         return read
-    copy = bulk_copy(operation)
     if copy is not None and copy.direction is Direction.LOAD and copy.shared is not None:
         found[copy.shared.buffer].loads.append(index)
         return {copy.shared.buffer}
