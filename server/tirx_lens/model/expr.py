@@ -15,7 +15,7 @@ from tirx_lens.model.record import record
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection
 
     from tirx_lens.model.objects import KernelObject
 
@@ -274,12 +274,10 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-def objects_in(expr: Expr) -> Iterator[KernelObject]:
-    """Yield the typed objects that an expression names, outermost first."""
-    pending = [expr]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Ref):
-            yield part.target
-        elif not isinstance(part, Const):
-            pending.extend(reversed(parts_of(part)))
+def objects_in(expr: Expr) -> Collection[KernelObject]:
+    """Return the typed objects that an expression names, in the order of the text."""
+    if isinstance(expr, Ref):
+        return (expr.target,)
+    if expr.weight == 1:  # as most are
+        return ()
+    return [target for part in parts_of(expr) for target in objects_in(part)]

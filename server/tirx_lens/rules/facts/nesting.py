@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import (
     Apply,
     Call,
-    Const,
     Expr,
     Operator,
     Path,
@@ -94,8 +93,12 @@ def _place(
 
 
 def _given_to(operation: Operation) -> tuple[KernelObject, ...]:
-    values = (*operation.arguments, *(value for _, value in operation.keywords))
-    return tuple(one for value in values if type(value) is not Const for one in objects_in(value))
+    given: list[KernelObject] = []
+    for value in operation.arguments:
+        given += objects_in(value)
+    for _, value in operation.keywords:
+        given += objects_in(value)
+    return tuple(given)
 
 
 def turns(loop: Loop) -> range | None:
