@@ -11,9 +11,15 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.bulk import bulk_copy
-from tirx_lens.rules.facts.bulk_groups import comes_without, drain, may_store, runs_of_stores
+from tirx_lens.rules.facts.bulk_groups import (
+    MAY_STORE,
+    comes_without,
+    drain,
+    may_store,
+    runs_of_stores,
+)
 from tirx_lens.rules.facts.course import following, meets, rounds
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -375,8 +381,7 @@ class BulkStoreNotDrained(Rule):
             return
         yield from self._empty_groups(view, reach)
         for store, last in runs_of_stores(reach):
-            copy = bulk_copy(store.operation)
-            source = copy.shared if copy is not None else None
+            source = engine_copies(reach)[id(store.operation)].shared
             yield from self._follow(view, reach, store, last, source)
 
     def _follow(
@@ -421,7 +426,7 @@ class BulkStoreNotDrained(Rule):
         if not commits:
             return
         storing = 0
-        for reached in reach.reached:
+        for reached in reach.of(*MAY_STORE):
             if may_store(reached.operation):
                 storing |= reached.participants.possible
         for commit in commits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Compute: TypeAlias = Callable[[Operator, object, object], object]
     Question: TypeAlias = Expr | Span
+
+T = TypeVar("T")
 
 
 @record()
@@ -84,11 +86,26 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def order(self) -> Mapping[int, int]:
         """How many places come before each, by the identity of the place."""
         return {id(reached): index for index, reached in enumerate(self.reached)}
+
+    @cached_property
+    def spans(self) -> Mapping[int, range]:
+        """The places of what is reached inside each branch and loop, by its identity."""
+        blocks: dict[int, list[int]] = {}  # where what has some guards begins and ends
+        for index, reached in enumerate(self.reached):
+            blocks.setdefault(id(reached.guards), [index, index])[1] = index
+        found: dict[int, range] = {}
+        for first, last in blocks.values():
+            for guard in self.reached[first].guards:
+                known = found.get(id(guard.branch), range(first, last + 1))
+                around = range(min(first, known.start), max(last + 1, known.stop))
+                found[id(guard.branch)] = around
+        return found
 
     @cached_property
     def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
@@ -142,6 +159,12 @@ class ReachMap:
             for loop in reached.loops:
                 found.setdefault(id(loop), []).append(reached)
         return found
+
+    def once(self, question: Callable[[ReachMap], T]) -> T:
+        """Return the answer to a question about the map alone, worked out the first time."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("T", self._answers[question])
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""

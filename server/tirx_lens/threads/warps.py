@@ -27,6 +27,11 @@ def warps_of(shape: Shape) -> tuple[int, ...]:
 
 def lowest_lanes(threads: int, shape: Shape) -> int:
     """Return the lowest thread of each warp that the set touches."""
+    starts = shape.warp_starts
+    if starts:  # `threads & -threads`, in each warp by itself: no borrow leaves its highest bit
+        highest = starts << (WARP - 1)
+        negated = (highest - (threads & ~highest)) ^ (~threads & highest)
+        return threads & negated
     lowest = 0
     for warp in warps_of(shape):
         inside = threads & warp

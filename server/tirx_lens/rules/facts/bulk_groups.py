@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.buffers import Memory, memory_of
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.bulk import Direction
 from tirx_lens.rules.facts.copies import destination
 from tirx_lens.rules.facts.course import meets, surely_overlap, written_by
+from tirx_lens.rules.facts.engine_copies import engine_copies, engine_stores
 from tirx_lens.threads.participants import Pick
 from tirx_lens.threads.warps import warps_touched
 
@@ -30,6 +31,10 @@ def comes_without(reach: ReachMap, store: Reached, op: Op) -> bool:
     if store.participants.pick is Pick.SOME:
         return not store.participants.possible & there
     return bool(store.participants.typical & ~warps_touched(there, reach.shape))
+
+
+MAY_STORE = (Op.COPY_ASYNC, Op.TILE_OP, Op.OTHER)
+"""The kinds of operations of which `may_store` can be true."""
 
 
 def may_store(operation: Operation) -> bool:
@@ -85,17 +90,23 @@ def _is_undecided(write: Reached, store: Reached) -> bool:
 def runs_of_stores(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:
     """Yield the first and the last of stores that stand one after the other."""
     run: list[Reached] = []
-    for reached in reach.reached:
-        copy = bulk_copy(reached.operation)
-        if copy is not None and copy.direction is Direction.STORE:
-            if not reached.participants.possible:
-                continue
-            if run and reached.guards != run[-1].guards:
-                yield run[0], run[-1]
-                run = []
-            run.append(reached)
-        elif run and reached.operation.op is not Op.OTHER:
+    for store in engine_stores(reach):
+        if not store.participants.possible:
+            continue
+        if run and (store.guards != run[-1].guards or _comes_between(reach, run[-1], store)):
             yield run[0], run[-1]
             run = []
+        run.append(store)
     if run:
         yield run[0], run[-1]
+
+
+def _comes_between(reach: ReachMap, store: Reached, other: Reached) -> bool:
+    """Tell whether something comes between two stores but what only computes."""
+    copies = engine_copies(reach)
+    between = reach.reached[reach.order[id(store)] + 1 : reach.order[id(other)]]
+    return any(
+        one.operation.op is not Op.OTHER
+        and ((copy := copies.get(id(one.operation))) is None or copy.direction is Direction.LOAD)
+        for one in between
+    )

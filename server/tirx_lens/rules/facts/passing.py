@@ -37,14 +37,13 @@ def passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
 
 def _is_first(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
     """Tell whether nothing above a wait may have waited for the same barrier before it."""
-    earlier = [
-        w
-        for w in first.waits
-        if w.handoff is wait.handoff and first.is_before(w.reached, wait.reached)
-    ]
     mine = wait.reached.participants.possible
-    if any(w.reached.participants.possible & mine for w in earlier):
-        return False
+    earlier: list[Wait] = []
+    for other in first.waits_of(wait.handoff):
+        if first.is_before(other.reached, wait.reached):
+            if other.reached.participants.possible & mine:
+                return False
+            earlier.append(other)
     return not earlier or not any(
         first.is_before(w.reached, meeting) and first.is_before(meeting, wait.reached)
         for meeting in reach.of(*_MEETINGS)

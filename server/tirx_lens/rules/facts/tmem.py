@@ -11,7 +11,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
@@ -54,13 +54,14 @@ def deallocations(reach: ReachMap) -> list[Life]:
     return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
 
 
-def uses_tmem(operation: Operation) -> bool:
-    """Tell whether an operation reads or writes TMEM."""
+def uses_tmem(operation: Operation, named: Iterable[KernelObject] | None = None) -> bool:
+    """Tell whether an operation reads or writes TMEM; `named` are the buffers that it names."""
     if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_USES):
         return True
     if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
         return False
-    return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
+    buffers = named_by(operation) if named is None else named
+    return any(memory_of(buffer) is Memory.TENSOR for buffer in buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ def named_by(operation: Operation) -> Iterator[KernelObject]:
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     ends = list(reach.of(op))
-    for pool, calls in reach.by_receiver.items():
-        if pool.kind is ObjectKind.TMEM_POOL:
+    for owner, calls in reach.by_receiver.items():
+        if owner.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
     for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
         operation, owner = reached.operation, reached.operation.receiver
