@@ -7,6 +7,7 @@ makes an object or executes something is reported, through `Effects`, when it is
 from __future__ import annotations
 
 import functools
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -72,14 +73,15 @@ class Effects(Protocol):
 
 
 class ExpressionReader:
-    """Reads expression nodes in a scope."""
+    """Reads expression nodes in a scope. The effects are kept by whoever made the reader."""
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
         self.mentions: set[Mention] = set()  # of objects, wherever their names stand
         self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
         self.calls: dict[int, WrittenCall] = {}  # of TVM's functions, by where they begin
-        self._effects = effects
+        # Weak: the effects hold their reader, and what it read would wait for a look at cycles.
+        self._effects: Effects = weakref.proxy(effects)
         self._depth = 0
         self._nodes = 0
 
