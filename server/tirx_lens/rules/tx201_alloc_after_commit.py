@@ -14,11 +14,14 @@ from tirx_lens.model.queries import (
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.syntax.names import POOL_USERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from tirx_lens.rules.facts.nesting import Placed
 
 
 class AllocAfterCommit(Rule):
@@ -244,8 +247,7 @@ def build(EXTRA=True):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
-        program = view.listing.operations
-        for pool, concerned in _by_pool(program).items():
+        for pool, concerned in _by_pool(handoffs(view).program).items():
             commit, late = _after_commit(pool, concerned)
             if commit is not None and late and not _is_undecided(view, commit):
                 fix = _move_commit(view, commit, late[-1])
@@ -276,23 +278,25 @@ def _is_undecided(view: KernelView, commit: Operation) -> bool:
     return view.outline.is_under_undecided_host_branch(commit.statement)
 
 
-def _pools(program: Sequence[Operation]) -> Iterator[KernelObject]:
+def _pools(program: Sequence[Placed]) -> Iterator[KernelObject]:
     """Yield the pools that own their buffer, and so their size."""
-    for operation in program:
-        made = operation.created
+    for place in program:
+        made = place.operation.created
         if made is None or made.kind is not ObjectKind.SMEM_POOL:
             continue
         if not made.arguments and not made.keywords:
             yield made
 
 
-def _by_pool(program: Sequence[Operation]) -> dict[KernelObject, list[Operation]]:
+def _by_pool(program: Sequence[Placed]) -> dict[KernelObject, list[Operation]]:
     """Return, for each pool that owns its buffer, the operations that may change or use it."""
     found: dict[KernelObject, list[Operation]] = {pool: [] for pool in _pools(program)}
-    for operation in program if found else ():
-        named = [] if operation.receiver is None else [operation.receiver]
-        named += [value.target for value in operation.arguments if isinstance(value, Ref)]
-        named += [value.target for _, value in operation.keywords if isinstance(value, Ref)]
+    for place in program if found else ():
+        operation = place.operation
+        named = [operation.receiver] if operation.receiver is not None else []
+        if place.given:
+            values = (*operation.arguments, *(value for _, value in operation.keywords))
+            named += [value.target for value in values if isinstance(value, Ref)]
         for pool in dict.fromkeys(one for one in named if one.kind is ObjectKind.SMEM_POOL):
             if pool in found:
                 found[pool].append(operation)

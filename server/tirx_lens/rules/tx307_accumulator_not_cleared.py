@@ -178,13 +178,10 @@ class AccumulatorNotCleared(Rule):
         reach = view.reach
         if reach is None or reach.is_opaque:
             return
-        multiplied: list[Reached] = []
-        for reached in reach.reached:
-            if reached.operation.op is Op.GEMM_ASYNC:
-                multiplied.append(reached)
-            elif _may_clear(reached.operation):
-                return
-        if not all(_accumulates(reached, reach) for reached in multiplied):
+        multiplied = reach.of(Op.GEMM_ASYNC)
+        if not multiplied or not all(_accumulates(reached, reach) for reached in multiplied):
+            return
+        if any(_may_clear(reached.operation) for reached in reach.reached):
             return
         for reached in multiplied:
             message = (
@@ -203,6 +200,8 @@ class AccumulatorNotCleared(Rule):
 
 def _may_clear(operation: Operation) -> bool:
     """Tell whether an operation that is no `gemm_async` may write TMEM."""
+    if operation.op is Op.GEMM_ASYNC:
+        return False
     if operation.name.startswith(_RAW):
         return True
     to = operation.argument(0, "dst")

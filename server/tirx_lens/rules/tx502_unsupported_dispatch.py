@@ -112,9 +112,12 @@ class UnsupportedDispatch(Rule):
             return
         surface = found.surface
         for operation in view.listing.operations:
-            name, way = operation.name.rpartition(".")[2], _way(operation)
+            way = _way(operation)
+            if way is None:
+                continue
+            name = operation.name.rpartition(".")[2]
             ways = surface.dispatches.get(name)
-            if way is None or ways is None or way in ways:
+            if ways is None or way in ways:
                 continue
             if not found.is_certain and any(_has(surface_of(v), name, way) for v in NEWEST_FIRST):
                 continue

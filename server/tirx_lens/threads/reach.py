@@ -245,13 +245,15 @@ class _Walker:
         ends, around = [], self._guards
         sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
         for side, outcome, taken in sides:
+            if not side.statements:
+                continue  # who gets there comes out again
             inside = coming.narrowed(outcome, self._shape)
             self._guards = (*around, Guard(branch, taken, outcome.selective, asked))
             ends.append((inside, self.block(side, inside)))
         self._guards = around
         current = coming
         for inside, end in ends:
-            if end != inside:
+            if end is not inside and end != inside:
                 current = current.without(_gone(inside, end))
         return current
 

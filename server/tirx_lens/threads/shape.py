@@ -58,7 +58,7 @@ class Shape:
             else 0
         )
 
-    @property
+    @cached_property
     def thread_zeros(self) -> int:
         """The set of the threads number 0 of each CTA."""
         return sum(1 << (rank * self.threads) for rank in range(self.ctas))

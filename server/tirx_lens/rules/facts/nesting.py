@@ -49,7 +49,7 @@ class Placed:
 
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
-        return any(part is loop for part in self.around)
+        return loop in self.around  # each is equal to itself alone
 
     def is_beside(self, other: Placed) -> bool:
         """Tell whether the same loops and branches stand around both: they go together."""

@@ -118,12 +118,12 @@ def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
         if pool.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
     for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
-        operation, owner = reached.operation, reached.operation.receiver
+        operation, pool = reached.operation, reached.operation.receiver
         if not reached.participants.possible:
             continue
         if operation.op is op:
             columns = operation.argument(1, "n_cols")
             if columns is not None:
                 yield Life(reached, columns)
-        elif owner is not None:
-            yield Life(reached, owner.argument(1, "total_cols") or Const(LARGEST), owner)
+        elif pool is not None:
+            yield Life(reached, pool.argument(1, "total_cols") or Const(LARGEST), pool)

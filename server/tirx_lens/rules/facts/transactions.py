@@ -76,14 +76,11 @@ def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
         if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
             return None
         delivered.append(site)
-    rounds = {site.round for site in (*armed, *delivered)}
-    return [
-        Ledger(
-            tuple(site for site in armed if site.round == one),
-            tuple(site for site in delivered if site.round == one),
-        )
-        for one in rounds
-    ]
+    rounds: dict[Round, tuple[list[Site], list[Site]]] = {}
+    for side, sites in enumerate((armed, delivered)):
+        for site in sites:
+            rounds.setdefault(site.round, ([], []))[side].append(site)
+    return [Ledger(tuple(expected), tuple(brought)) for expected, brought in rounds.values()]
 
 
 def _one_each(reach: ReachMap) -> range:
