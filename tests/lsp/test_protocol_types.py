@@ -50,24 +50,27 @@ def test_attrs_is_left_as_it_was_and_few_classes_are_made():
 def test_threads_that_need_the_same_class_at_once_get_it_whole():
     said = output_of(
         "-c",
-        "import sys, threading\n"
-        "sys.setswitchinterval(1e-6)\n"
-        "from tirx_lens.lsp.protocol_types import load_protocol_types\n"
-        "load_protocol_types()\n"
-        "from lsprotocol import types\n"
-        "from tirx_lens.lsp.protocol import converter\n"
-        "place = {'start': {'line': 1, 'character': 2}, 'end': {'line': 3, 'character': 4}}\n"
-        "said, converters = [], [converter() for _ in range(8)]\n"
-        "begin = threading.Barrier(8)\n"
-        "def use(converter):\n"
-        "    begin.wait()\n"
-        "    said.append(str(converter.structure({'uri': 'u', 'range': place}, types.Location)))\n"
-        "threads = [threading.Thread(target=use, args=(one,)) for one in converters]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
-        "print(len(said), *set(said))\n",
+        "import threading\n"
+        "from tirx_lens.lsp import protocol_types\n"
+        "protocol_types.load_protocol_types()\n"
+        "from lsprotocol.types import Position\n"
+        "define, calls, again = protocol_types._define, [], threading.Event()\n"
+        "other = threading.Thread(target=lambda: places.append(Position(3, 4)))\n"
+        "def slow_define(*arguments, **options):\n"
+        "    calls.append(arguments)\n"
+        "    if len(calls) == 1:\n"
+        "        other.start()\n"
+        "        again.wait(0.5)  # for a second call that must not come\n"
+        "    else:\n"
+        "        again.set()\n"
+        "    return define(*arguments, **options)\n"
+        "protocol_types._define = slow_define\n"
+        "places = []\n"
+        "places.append(Position(1, 2))\n"
+        "other.join()\n"
+        "print(len(calls), *sorted(places))\n",
     )
-    assert said.strip() == "8 u:1:2-3:4"
+    assert said.strip() == "1 1:2 3:4"
 
 
 def test_other_classes_are_made_at_once():
