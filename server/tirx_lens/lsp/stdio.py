@@ -28,6 +28,14 @@ _COLLECT = (20_000, 10, 10)
 """When to look for garbage in cycles: an analysis makes thousands of objects that are in none."""
 
 
+def collect_seldom() -> None:
+    """Look for garbage in cycles as seldom as it comes, and never among what was loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+    gc.enable()
+
+
 def serve(server: LensServer, connection: Connection) -> int:
     """Serve one client until it says `exit`, closes the pipe or dies; return the exit code.
 
@@ -35,10 +43,7 @@ def serve(server: LensServer, connection: Connection) -> int:
     """
     # An analysis gives way to the message loop after 1 ms at most, not Python's usual 5.
     sys.setswitchinterval(0.001)
-    gc.collect()
-    gc.freeze()  # what was loaded stays: no collection need look at it again
-    gc.set_threshold(*_COLLECT)
-    gc.enable()
+    collect_seldom()
     try:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):
