@@ -40,6 +40,8 @@ def _define_later(cls: type | None = None, **options: Any) -> Any:
 
 
 _OF_ONE_CLASS = ("__dict__", "__weakref__")
+_OF_THE_MADE = ("__attrs_attrs__", "__match_args__")
+"""What `attrs.has`, `attrs.fields` and `match` ask for."""
 
 
 class _Made(type):
@@ -54,7 +56,7 @@ class _Unmade(type):
         return cls(*arguments, **keywords)
 
     def __getattr__(cls, name: str) -> Any:
-        if name != "__attrs_attrs__":  # which `attrs.has` and `attrs.fields` ask for
+        if name not in _OF_THE_MADE:
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         _make(cls)
         return getattr(cls, name)
