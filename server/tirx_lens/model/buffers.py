@@ -55,9 +55,9 @@ def memory_of(buffer: KernelObject) -> Memory | None:
     maker = buffer.class_name
     if not maker or maker == "T.match_buffer":  # a parameter of the kernel
         return Memory.GLOBAL
-    scope = dict(buffer.keywords).get("scope")
-    if isinstance(scope, Const):
-        return _BY_SCOPE.get(str(scope.value))
+    for name, value in buffer.keywords:
+        if name == "scope" and isinstance(value, Const):
+            return _BY_SCOPE.get(str(value.value))
     if maker in ("T.alloc_local", "T.local_scalar", "T.wg_reg_tile"):
         return Memory.LOCAL
     if maker == "T.alloc_shared":
