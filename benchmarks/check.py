@@ -8,8 +8,10 @@ measured by the processor time that it takes, its start included. One that takes
 once. Then `check` is run with one process and with several, on copies of the TVMScript kernels too,
 by the time on the clock. Prints Markdown tables.
 
-`python benchmarks/check.py [--runs N] [--every N] [--linters PYTHON]`; the linters are those of
-`dev/linters.txt`, in an environment without TVM: `make .venv-linters/.ready`.
+`python benchmarks/check.py [--runs N] [--every N] [--only linters|jobs] [--linters PYTHON]`
+
+The linters are those of `dev/linters.txt`, in an environment without TVM: `.venv-linters`, which
+`make bench` sets up.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from tirx_lens.cli.jobs import available_cores
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / ".build" / "corpus"
@@ -75,7 +79,7 @@ def run(command: list[str], folder: Path) -> Ran:
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         said = errors.read()
-    # pylint adds up bits: 1 is a crash, 32 a wrong option. All linters have 1 for "found something".
+    # Those of pylint are sums of bits, 32 is a wrong option. 1 is "found something" for the others.
     if process.returncode < 0 or process.returncode >= 32 or "Traceback" in said:
         raise SystemExit(f"{command[:3]} ended with {process.returncode}: {said}")
     return Ran(clock, used.ru_utime + used.ru_stime, said)
@@ -115,7 +119,7 @@ def compare(bodies: dict[str, list[str]], python: str, runs: int, folder: Path) 
 
 def scale(bodies: dict[str, list[str]], runs: int, folder: Path) -> None:
     """Run `check` with one process and with as many as there are cores, in turns."""
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     print("| | files | jobs | s, clock | faster | s, processor | of the first process |")
     print("|---|---|---|---|---|---|---|")
     for name, files in bodies.items():
@@ -152,6 +156,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each linter")
     parser.add_argument("--every", type=int, default=1, help="only each N-th file of the corpus")
     parser.add_argument("--linters", default=str(LINTERS), help="a Python that has the linters")
+    parser.add_argument("--only", choices=("linters", "jobs"), help="only one of the tables")
     options = parser.parse_args()
     corpus = texts(CORPUS)[:: options.every]
     if not corpus:
@@ -159,11 +164,13 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}\n")
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as filled:
-        bodies = {"corpus": corpus, "TVMScript": texts(KERNELS)}
-        compare(bodies, options.linters, options.runs, Path(empty))
-        print()
-        several = {"corpus": corpus, f"TVMScript, {COPIES} times": copies(Path(filled))}
-        scale(several, options.runs, Path(empty))
+        if options.only != "jobs":
+            bodies = {"corpus": corpus, "TVMScript": texts(KERNELS)}
+            compare(bodies, options.linters, options.runs, Path(empty))
+            print()
+        if options.only != "linters":
+            several = {"corpus": corpus, f"TVMScript, {COPIES} times": copies(Path(filled))}
+            scale(several, options.runs, Path(empty))
 
 
 if __name__ == "__main__":
