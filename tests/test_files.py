@@ -80,6 +80,7 @@ def test_one_path_is_told_of_as_the_whole_folder_is(repository: Path) -> None:
         **dict.fromkeys(
             [
                 *("a.py", "a_gen.py", "keep_gen.py", "a.pyi", "a.txt", "out/a.py", "sub/a.py"),
+                *("a.ipynb", "out/b.ipynb", ".ipynb_checkpoints/b.ipynb"),
                 *("sub/local.py", "sub/deep/local.py", ".venv/a.py", "sub/node_modules/a.py"),
                 *("passed/a.py", "sub/passed.py"),
             ],

@@ -96,7 +96,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommand("tirx-lens.chooseArguments", async (...given: unknown[]) => {
       const meant = builderOf(given) ?? atCursor();
       if (meant !== undefined && (await chooseArguments(supervisor, context.workspaceState, meant))) {
-        await Promise.all([cuda, worksheets, timelines].map((shown) => shown.refresh(sourceOf(meant.source))));
+        await Promise.all([cuda, worksheets, timelines, suspects].map((shown) => shown.refresh(sourceOf(meant.source))));
       }
     }),
     registerCommand("tirx-lens.goToFinding", goToFinding),

@@ -151,19 +151,6 @@ async function askValues({ builder, parameters }: NeedArguments): Promise<Argume
 
 /** Ask the server; undefined where the user cancelled. */
 async function ask(supervisor: Supervisor, asked: ProblemParams): Promise<ProblemResult | undefined> {
-  const session = await supervisor.session();
-  if (session === undefined) {
-    return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
-  }
   const options = { location: vscode.ProgressLocation.Notification, title: "Writing the report", cancellable: true };
-  return vscode.window.withProgress(options, async (_, token) => {
-    try {
-      return await session.client.sendRequest(problemRequest, asked, token);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return token.isCancellationRequested
-        ? undefined
-        : { kind: "failed" as const, message: `The server could not answer: ${message}`, detail: "" };
-    }
-  });
+  return vscode.window.withProgress(options, (_, token) => supervisor.ask(problemRequest, asked, token));
 }

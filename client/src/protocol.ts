@@ -288,9 +288,9 @@ export interface WorksheetParams {
   readonly builder?: string;
 }
 
-/** Worksheets as Markdown; links are `PATH#L12` with lines from 1. */
-export interface Worksheet {
-  readonly kind: "worksheet";
+/** A page about a document as Markdown; links are `PATH#L12` with lines from 1. */
+export interface Page {
+  readonly kind: "page";
   readonly title: string;
   /** The path that links to the document itself have. */
   readonly path: string;
@@ -306,14 +306,6 @@ export interface SuspectsParams {
   readonly symptom: Symptom;
   /** Whether the user asked for a build, which tells of the CUDA and of what it takes. */
   readonly build?: boolean;
-}
-
-/** What may cause a symptom, as Markdown; links are `PATH#L12` with lines from 1. */
-export interface Suspects {
-  readonly kind: "suspects";
-  readonly title: string;
-  readonly path: string;
-  readonly markdown: string;
 }
 
 export interface ProblemParams {
@@ -357,8 +349,8 @@ export interface ArgumentsInUse {
 }
 
 export const argumentsRequest = new RequestType<CudaParams, ArgumentsInUse | Choose | Failed, void>("tirxLens/arguments");
-export const worksheetRequest = new RequestType<WorksheetParams, Worksheet | Failed, void>("tirxLens/worksheet");
-export const suspectsRequest = new RequestType<SuspectsParams, Suspects | Failed, void>("tirxLens/suspects");
+export const worksheetRequest = new RequestType<WorksheetParams, Page | Failed, void>("tirxLens/worksheet");
+export const suspectsRequest = new RequestType<SuspectsParams, Page | Failed, void>("tirxLens/suspects");
 export const problemRequest = new RequestType<ProblemParams, ProblemResult, void>("tirxLens/problem");
 export const cudaRequest = new RequestType<CudaParams, CudaResult, void>("tirxLens/cuda");
 export const targetsRequest = new RequestType<TargetsParams, TargetList | Failed, void>("tirxLens/targets");

@@ -24,7 +24,7 @@ _NEVER = frozenset(
     | {".ipynb_checkpoints"}
 )
 PYTHON_SUFFIXES = (".py", ".pyi")
-_SOURCES = (*PYTHON_SUFFIXES, NOTEBOOK)
+SOURCE_SUFFIXES = (*PYTHON_SUFFIXES, NOTEBOOK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ def find_files(
 
 
 def would_find(path: Path, folder: Path, passes_over: Callable[[Path], bool] | None = None) -> bool:
-    """Tell whether `find_files` would find a file of Python in a folder, if it is there."""
-    if folder not in path.parents or not path.name.endswith(PYTHON_SUFFIXES):
+    """Tell whether `find_files` would find a file or notebook in a folder, if it is there."""
+    if folder not in path.parents or not path.name.endswith(SOURCE_SUFFIXES):
         return False
     is_passed_over = passes_over or (lambda _: False)
     place, real = folder, os.path.realpath(folder)
@@ -108,23 +108,25 @@ def read_source(path: Path) -> SourceText | Unreadable:
 
 
 def read_file(path: Path) -> SourceFile | NotebookFile | Unreadable:
-    """Read a file of Python, or a notebook.
+    """Read a file of Python, or a notebook."""
+    data = read_bytes(path)
+    return data if isinstance(data, Unreadable) else decode(path, data)
 
-    One that is no file, a pipe perhaps, is not opened: it might never end.
-    """
+
+def read_bytes(path: Path) -> bytes | Unreadable:
+    """Read what is in a file. What is no file, a pipe perhaps, is not opened: it might not end."""
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a file; `-` reads standard input"
             return Unreadable(path, kind)
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         return Unreadable(path, "no such file or folder")
     except OSError as error:
         return Unreadable(path, (error.strerror or str(error)).lower())
     except ValueError as error:  # a null character in the name
         return Unreadable(path, str(error))
-    return decode(path, data)
 
 
 def decode(path: Path, data: bytes) -> SourceFile | NotebookFile | Unreadable:
@@ -186,7 +188,7 @@ def _walk(folder: Path, rules: _Rules) -> Iterator[_Found | Unreadable]:
                 if entry.name in _NEVER or ignored.folder(absolute) or rules.passes_over(path):
                     continue
                 inner.append((path, absolute, ignored.inside(absolute)))
-            elif entry.name.endswith(_SOURCES) and _is_file(entry):
+            elif entry.name.endswith(SOURCE_SUFFIXES) and _is_file(entry):
                 if ignored.file(absolute) or rules.passes_over(path):
                     continue
                 yield _Found(path, os.path.realpath(path) if entry.is_symlink() else absolute)

@@ -136,10 +136,14 @@ class Analyser:
         self, source: SourceText, unit: Unit, wanted: _Wanted
     ) -> tuple[Checked, tuple[Answered, ...]] | None:
         """Return what is kept of a unit, and what its modules were asked, if all that holds."""
-        found = self._kept.get((unit.key, *wanted.key)) if unit.is_settled else None
-        if found is not None and wanted.run_while is not None and not found.is_run:
+        key = (unit.key, *wanted.key)
+        found = self._kept.get(key) if unit.is_settled else None
+        if found is None:
             return None
-        if found is None or (self._library and not self._library.holds(found.of_modules)):
+        if self._library and not self._library.holds(found.of_modules):
+            self._kept.forget(key)  # the texts that its places are in are forgotten, too
+            return None
+        if wanted.run_while is not None and not found.is_run:
             return None
         kept = found.checked
         places = _Places(unit.parts)

@@ -52,7 +52,8 @@ class Divergent:
     async def build(self, request: BuildRequest, on_progress: object = None) -> BuildResult:
         assert request.source_map
         text = request.files[0].text
-        frames = (Frame(request.entry, 7, 7),)
+        line = text.split("\n").index("        sync()") + 1 if "        sync()\n" in text else 7
+        frames = (Frame(request.entry, line, line),)
         links = () if "UNMAPPED" in text else (MapEntry(4, frames, Via.STATEMENT),)
         made = KernelResult("kernel", request.builder, {}, CUDA, "0.99", request.arch, links)
         return BuildResult(kernels=(made,))
@@ -92,9 +93,10 @@ def test_the_json_has_them_among_the_diagnostics(
             "message": SAID,
             "detail": "",
             "file": file,
+            "cell": None,
             "line": 7,
             "column": 9,
-            "frames": [{"file": file, "line": 7, "end_line": 7}],
+            "frames": [{"file": file, "cell": None, "line": 7, "end_line": 7}],
             "rule": "TX102",
             "url": "https://github.com/tirx-lens/tirx-lens/blob/main/docs/rules/"
             "TX102-cta-sync-divergent.md",
@@ -102,6 +104,20 @@ def test_the_json_has_them_among_the_diagnostics(
             "cuda_line": 4,
         }
     ]
+
+
+def test_in_a_notebook_the_json_has_the_cell_and_lines_there(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, at, kernel = TEXT.partition("def build")
+    cells = [{"cell_type": "code", "source": text} for text in (head, at + kernel)]
+    cells.insert(1, {"cell_type": "markdown", "source": "# A kernel"})
+    Path("k.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    assert main(["cuda", "k.ipynb", "--output-format", "json"]) == 0
+    (said,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (said["cell"], said["line"], said["column"]) == (3, 4, 9)  # line 10 of all cells' text
+    file = str(workspace / "k.ipynb")
+    assert said["frames"] == [{"file": file, "cell": 3, "line": 4, "end_line": 4}]
 
 
 def test_one_whose_source_nobody_knows(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

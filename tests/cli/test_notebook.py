@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from running import BROKEN, tirx_lens
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+KERNELS = Path(__file__).parents[2] / "kernels"
 SYNC = BROKEN.splitlines().index("        T.cuda.cta_sync()")
 DEFINITION = next(n for n, line in enumerate(BROKEN.splitlines()) if line.startswith("@T."))
 IMPORTS = "\n".join(BROKEN.splitlines()[:DEFINITION])
@@ -107,3 +105,23 @@ def test_worksheet_and_timeline_take_a_notebook(notebook: Path) -> None:
     assert f"[cell 3:{LINE}](a.ipynb#C3L{LINE})" in sheet.stdout
     run = tirx_lens("timeline", "a.ipynb", cwd=notebook.parent)
     assert run.stdout.startswith("a.ipynb:cell 3:"), run.stdout + run.stderr
+
+
+def test_the_json_of_a_timeline_names_cells_and_its_page_shows_them_all(tmp_path: Path) -> None:
+    text = (KERNELS / "tma_ring_copy.py").read_text("utf-8")
+    head, at, kernel = text.partition("# tirx-lens: args")
+    assert at
+    cells = [{"cell_type": "code", "source": head}, {"cell_type": "code", "source": at + kernel}]
+    value = {"metadata": {}, "nbformat": 4, "nbformat_minor": 2, "cells": cells}
+    (tmp_path / "a.ipynb").write_text(json.dumps(value), "utf-8")
+    words = ("timeline", "a.ipynb", "--html", "page.html", "--output-format", "json")
+    run = tirx_lens(*words, cwd=tmp_path)
+    places = json.loads(run.stdout)["kernels"][0]["timeline"]["places"]
+    assert {place["cell"] for place in places} == {2}
+    lines = (at + kernel).splitlines()
+    init = next(n for n, line in enumerate(lines, 1) if ".init(" in line)
+    assert init in {place["row"] for place in places}
+    assert max(place["endRow"] for place in places) <= len(lines)
+    drawn = (tmp_path / "page.html").read_text("utf-8")
+    first = head.count("\n") + 3  # a line names each cell, one is between them
+    assert f'"row": {init + first}'.replace(" ", "") in drawn.replace(" ", "")

@@ -23,6 +23,12 @@ def scale(A: T.Buffer((THREADS,), "float32")):
     A[tx] = A[tx] * T.float32(FACTOR)
 """
 
+HELPER = """\
+@T.inline
+def twice(A, tx):
+    A[tx] = A[tx] + A[tx]
+"""
+
 
 def write(path: Path, *cells: str) -> None:
     made = [
@@ -61,6 +67,33 @@ def test_the_cells_above_a_kernel_run_and_no_others(tmp_path: Path) -> None:
     assert "__launch_bounds__(256)" in run.stdout
     assert "* 0x1.8p+1f" in run.stdout
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_json_counts_lines_in_cells(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("from tvm.script import tirx as T\n\n\n" + HELPER)
+    kernel = KERNEL.replace("A[tx] = A[tx] * T", "twice(A, tx)\n    A[tx] = A[tx] * T")
+    write(tmp_path / "a.ipynb", HEAD, "from helper import twice", "FACTOR = 3.0\n" + kernel)
+    run = cuda(tmp_path, "a.ipynb", "--output-format", "json")
+    assert run.returncode == 0, run.stderr
+    (built,) = json.loads(run.stdout)["kernels"]
+    stacks = {
+        tuple((frame["file"].split("/")[-1], frame["cell"], frame["line"]) for frame in frames)
+        for frames in (entry["frames"] for entry in built["map"])
+    }
+    assert (("a.ipynb", 4, 7),) in stacks
+    assert (("a.ipynb", 4, 6), ("helper.py", None, 6)) in stacks
+    assert {place[:2] for stack in stacks for place in stack} == {
+        ("a.ipynb", 4),
+        ("helper.py", None),
+    }
+
+
+def test_the_json_of_what_went_wrong_names_the_cell(tmp_path: Path) -> None:
+    write(tmp_path / "a.ipynb", HEAD, "", "FACTOR = 2.0\nundefined_name\n", KERNEL)
+    run = cuda(tmp_path, "a.ipynb", "--output-format", "json")
+    (said,) = json.loads(run.stdout)["diagnostics"]
+    assert (said["cell"], said["line"]) == (4, 2)
+    assert [(frame["cell"], frame["line"]) for frame in said["frames"]] in ([], [(4, 2)])
 
 
 def test_of_a_kernel_that_is_defined_anew_the_last_is_built(tmp_path: Path) -> None:

@@ -101,3 +101,33 @@ scenario(
     assert.deepEqual(strangers, []);
   },
 );
+
+scenario(
+  "a notebook that is not open is checked with all files; open, its cells show what is wrong",
+  { trust: "all", files: { "scale.ipynb": notebook(), "other.py": "x = 1\n" } },
+  async (window) => {
+    const { page } = window;
+    const row = page.locator(".markers-panel .monaco-list-row");
+    await window.openFile("other.py");
+    await window.command("TIRx Lens: Check All Files");
+    const told = await window.notification("Checked 1 TIRx file: 1 finding in 1 file.");
+    await window.pressIn(told, "Show Problems");
+    const closed = row.filter({ hasText: "cell 4, line 8: " });
+    await closed.filter({ hasText: "128 of 256 threads" }).first().waitFor();
+    await row.filter({ hasText: "scale.ipynb" }).first().waitFor();
+    await window.picture("1-closed");
+
+    // The way to it leads into the notebook, whose cells have it from then on.
+    await closed.first().dblclick();
+    await page.locator(".notebookOverlay .cell-list-container .code-cell-row").first().waitFor();
+    await closed.first().waitFor({ state: "detached" });
+    await row.filter({ hasText: "128 of 256 threads" }).first().waitFor();
+    await window.picture("2-open");
+
+    // Closed again, it is checked as it is on disk.
+    await window.group(0).locator(".tab", { hasText: "scale.ipynb" }).click({ button: "middle" });
+    await page.locator(".tab", { hasText: "scale.ipynb" }).waitFor({ state: "detached" });
+    await closed.first().waitFor();
+    await window.picture("3-closed-again");
+  },
+);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -179,7 +180,7 @@ def test_files_are_followed_on_disk(make) -> None:
         for one in message["params"]["registrations"]
         for watcher in one["registerOptions"].get("watchers", [])
     ]
-    assert "**/*.{py,pyi}" in globs
+    assert "**/*.{py,pyi,ipynb}" in globs
     for name in ("a.py", "sub/b.py", "sub/c.py"):
         assert len(workspace.codes(name)) == 2
     workspace.write("a.py", MENDED)
@@ -322,15 +323,149 @@ def test_a_process_that_dies_costs_its_file(make) -> None:
     assert all("could not be checked" in said for said in reply["failures"])
 
 
+DEFINITION = BROKEN.splitlines().index("# tirx-lens: args M=256 N=256 K=500")
+
+
+def notebook_of(text: str) -> str:
+    """Return a notebook with the imports of a file in one cell and its kernel in another."""
+    lines = text.splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if line.startswith("# tirx-lens: args"))
+    sources = [lines[:at], lines[at:]]
+    cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
+    cells.insert(0, {"cell_type": "markdown", "metadata": {}, "source": ["TIRx"]})
+    return json.dumps(
+        {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 2}, indent=1
+    )
+
+
+class OpenCells:
+    """The cells of a notebook as VS Code opens them."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.workspace, self.uri = workspace, workspace.uri(name)
+        cells = json.loads((workspace.folder / name).read_text("utf-8"))["cells"]
+        self.cells = [f"vscode-notebook-cell:{self.uri}#{n}" for n in range(len(cells))]
+        kinds = [1 if cell["cell_type"] == "markdown" else 2 for cell in cells]
+        listed = zip(kinds, self.cells, strict=True)
+        texts = [
+            {
+                "uri": uri,
+                "languageId": "markdown" if kind == 1 else "python",
+                "version": 1,
+                "text": "".join(cell["source"]),
+            }
+            for uri, kind, cell in zip(self.cells, kinds, cells, strict=True)
+        ]
+        document = {
+            "uri": self.uri,
+            "notebookType": "jupyter-notebook",
+            "version": 1,
+            "cells": [{"kind": kind, "document": uri} for kind, uri in listed],
+        }
+        opened = {"notebookDocument": document, "cellTextDocuments": texts}
+        workspace.client.notify("notebookDocument/didOpen", opened)
+
+    def codes(self, cell: int) -> list[str]:
+        found = self.workspace.client.diagnostics(self.cells[cell], 60)["diagnostics"]
+        return [one["code"] for one in found]
+
+    def close(self) -> None:
+        identifiers = [{"uri": uri} for uri in self.cells]
+        closed = {"notebookDocument": {"uri": self.uri}, "cellTextDocuments": identifiers}
+        self.workspace.client.notify("notebookDocument/didClose", closed)
+
+
+def test_a_closed_notebook_is_checked_at_the_lines_of_its_file(make, capsys, monkeypatch) -> None:
+    workspace = make()
+    workspace.write("a.ipynb", notebook_of(BROKEN))
+    workspace.write("plots.ipynb", '{"of something else": ')
+    reply = workspace.check()
+    assert reply["message"] == "Checked 1 TIRx file: 2 findings in 1 file."
+    found = workspace.client.diagnostics(workspace.uri("a.ipynb"), 60)["diagnostics"]
+    monkeypatch.chdir(workspace.folder)
+    main(["check", "a.ipynb", "--quiet", "--output-format", "json"])
+    expected = json.loads(capsys.readouterr().out)
+    lines = (workspace.folder / "a.ipynb").read_text("utf-8").splitlines()
+    assert len(found) == len(expected) == 2
+    for one, other in zip(found, expected, strict=True):
+        assert (one["code"], other["cell"]) == (other["code"], 3)
+        row = other["location"]["row"]
+        assert one["message"] == f"cell 3, line {row}: {other['message']}"
+        start, end = one["range"]["start"], one["range"]["end"]
+        assert (start["character"], end["character"]) == (0, 0)
+        written = json.loads(lines[start["line"]].strip(" ,"))
+        assert written.rstrip("\n") == BROKEN.splitlines()[DEFINITION + row - 1]
+        assert end["line"] - start["line"] == other["end_location"]["row"] - row + 1
+        for related, told in zip(one["relatedInformation"], other["related"], strict=True):
+            assert related["location"]["uri"] == workspace.uri("a.ipynb")
+            at = f"cell {told['cell']}, line {told['location']['row']}: "
+            assert related["message"] == f"{at}{told['message']}"
+
+
+def test_an_open_notebook_shows_its_own_in_its_cells_alone(make) -> None:
+    workspace = make()
+    workspace.write("a.ipynb", notebook_of(BROKEN))
+    workspace.check()
+    assert workspace.codes("a.ipynb") == ["TX205", "TX205"]
+    book = OpenCells(workspace, "a.ipynb")
+    assert workspace.codes("a.ipynb") == []
+    assert book.codes(2) == ["TX205", "TX205"]
+    assert workspace.check()["findings"] == 2  # of the cells
+    workspace.write("a.ipynb", notebook_of(MENDED))
+    workspace.tell(**{"a.ipynb": CHANGED})
+    workspace.write("b.py", BROKEN)
+    workspace.tell(**{"b.py": CREATED})
+    assert workspace.codes("b.py") == ["TX205", "TX205"]
+    assert workspace.uri("a.ipynb") not in workspace.published()
+    workspace.write("a.ipynb", notebook_of(BROKEN))
+    book.close()
+    assert book.codes(2) == []
+    assert workspace.codes("a.ipynb") == ["TX205", "TX205"]
+    workspace.execute(CLEAR)
+    assert workspace.codes("a.ipynb") == []
+
+
+def test_notebooks_are_followed_on_disk_and_by_what_they_import(make) -> None:
+    workspace = make()
+    text = BROKEN.replace("BM, BN, BK = 128, 128, 64", "from sizes import BK\nBM, BN = 128, 128", 1)
+    workspace.write("sizes.py", "BK = 500\n")
+    workspace.write("a.ipynb", notebook_of(text))
+    workspace.check()
+    assert workspace.codes("a.ipynb") == ["TX206"]
+    workspace.write("sizes.py", "BK = 64\n")
+    workspace.changes({"sizes.py": CHANGED})
+    assert workspace.codes("a.ipynb") == ["TX205", "TX205"]
+    workspace.write("sub/b.ipynb", notebook_of(BROKEN))
+    workspace.write("sub/.ipynb_checkpoints/b.ipynb", notebook_of(BROKEN))
+    workspace.changes({"sub/.ipynb_checkpoints/b.ipynb": CREATED, "sub/b.ipynb": CREATED})
+    assert workspace.codes("sub/b.ipynb") == ["TX205", "TX205"]
+    workspace.changes({"a.ipynb": DELETED, "sub": DELETED})
+    assert workspace.codes("a.ipynb") == []
+    assert workspace.codes("sub/b.ipynb") == []
+    assert workspace.published() == set()
+
+
+def test_a_notebook_open_as_text_is_shown_as_if_closed(make) -> None:
+    workspace = make()
+    workspace.write("a.ipynb", notebook_of(BROKEN))
+    workspace.client.open(workspace.uri("a.ipynb"), notebook_of(BROKEN), language="json")
+    workspace.check()
+    assert workspace.codes("a.ipynb") == ["TX205", "TX205"]
+
+
 def test_what_is_no_text_is_said_and_what_is_no_file_is_passed_over(make) -> None:
     workspace = make()
     for number in range(3):
         workspace.write(f"{number}.py", BROKEN)
     os.mkfifo(workspace.folder / "pipe.py")  # not a file: nobody waits for what never comes
     (workspace.folder / "latin.py").write_bytes(b"# tirx \xff\n")
+    workspace.write("odd.ipynb", '{"cells": ["tirx"\n')
     reply = workspace.check()
     assert reply["files"] == 3
-    assert reply["failures"] == ["latin.py: not a text file that Python could read"]
+    assert sorted(reply["failures"]) == [
+        "latin.py: not a text file that Python could read",
+        "odd.ipynb: no notebook: it is broken JSON, line 2: Expecting ',' delimiter",
+    ]
 
 
 def test_no_folder_or_a_server_that_is_off_is_said(start, make) -> None:

@@ -88,6 +88,7 @@ def test_a_module_beside_the_file_is_followed(client: RawClient, tmp_path: Path)
     assert place == {
         "file": (tmp_path / "helpers.py").as_uri(),
         "name": "helpers.py",
+        "cell": None,
         "row": 6,
         "column": 5,
         "endRow": 6,

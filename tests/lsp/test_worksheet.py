@@ -33,7 +33,7 @@ def test_the_text_of_the_editor_is_read_and_nothing_needs_trust(client, tmp_path
     uri = (tmp_path / "my ring.py").as_uri()
     client.open(uri, RING.replace("DEPTH = 4", "DEPTH = 3"))
     reply = ask(client, uri)
-    assert reply["kind"] == "worksheet"
+    assert reply["kind"] == "page"
     assert reply["title"] == "Worksheet of my ring.py"
     assert reply["path"] == (tmp_path / "my ring.py").as_posix()
     assert "<br>TMA barrier | 3 |" in reply["markdown"]

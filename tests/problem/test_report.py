@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tirx_lens.problem.gather import Looked, Problem, chosen_arguments, gather
 from tirx_lens.problem.scrub import Scrubber
 from tirx_lens.problem.secrets import Secrets
 from tirx_lens.report.problem import as_markdown
+from tirx_lens.report.problem_json import as_json
 from tirx_lens.worker.messages import MachineCode
 from tirx_lens.workspace import SourceCache, WorkspaceModules
 
@@ -110,6 +112,59 @@ def test_no_name_is_in_it_wherever_one_came_in(tmp_path: Path) -> None:
     kept = as_markdown(problem, None)
     assert HOST in kept
     assert "are kept, as you chose" in kept
+    plain = as_json(problem, Scrubber(SECRETS, problem.calls)).lower()
+    for name in ("lovelace", "babbage", "corp.example", "engines", "/home/", "s3cret"):
+        assert name not in plain, plain[max(0, plain.index(name) - 200) : plain.index(name) + 60]
+    assert str(tmp_path) not in plain
+    told = json.loads(plain)
+    assert {"workspace", "host", "user", "value"} <= told["left_out"]["counts"].keys()
+    assert told["left_out"]["variables"] == ["k"]
+    assert HOST in as_json(problem, None)
+
+
+def test_a_name_of_the_user_in_the_kernel_is_another_name_everywhere(tmp_path: Path) -> None:
+    text = RING.replace("ring_copy", "lovelace_copy")
+    looked = built()
+    assert looked.result is not None
+    kernel = replace(looked.result.kernels[0], name="lovelace_kernel")
+    looked = replace(looked, result=replace(looked.result, kernels=(kernel,)))
+    problem = problem_of(text, looked, tmp_path)
+    written = as_markdown(problem, Scrubber(SECRETS, problem.calls))
+    assert "# Deadlock in TIRx kernel `user_copy`" in written
+    assert "`user_copy(ROWS=1024, COLS=512)`" in written
+    assert "def user_copy(" in written
+    assert "<summary>user_kernel</summary>" in written
+    told = json.loads(as_json(problem, Scrubber(SECRETS, problem.calls)))
+    assert told["builder"] == told["worksheet"]["kernels"][0]["builder"] == "user_copy"
+    assert "def user_copy(" in told["listings"][0]["text"]
+    assert told["cuda"][0]["kernel"] == "user_kernel"
+
+
+def test_the_json_says_what_the_report_does(tmp_path: Path) -> None:
+    broken = RING.replace("empty.init(CONSUMER)", "empty.init(64)")
+    problem = problem_of(broken, built("__global__ void kernel() {}"), tmp_path, editor="Code 1.9")
+    told = json.loads(as_json(problem, Scrubber(SECRETS, problem.calls)))
+    rows = {row["name"]: row["value"] for row in told["environment"]}
+    assert rows["TVM"] == "0.27.0"
+    assert rows["driver"] == "580.65.06"
+    assert rows["editor"] == "Code 1.9"
+    assert (told["symptom"], told["arguments"]) == ("deadlock", {"ROWS": 1024, "COLS": 512})
+    (listing,) = told["listings"]
+    assert listing["filename"] == "ring.py"
+    lines = listing["text"].splitlines()
+    found = {one["code"]: one for one in told["findings"]}
+    arrive = found["TX104"]
+    assert "empty.arrive(" in lines[arrive["location"]["row"] - 1]
+    assert arrive["location"].keys() == {"row"}  # the line may have changed its length
+    assert arrive["filename"] == "ring.py"
+    assert told["worksheet"]["kernels"][0]["place"]["filename"] == "ring.py"
+    assert told["cuda"] == [{"kernel": "kernel", "text": "__global__ void kernel() {}"}]
+    assert [one["stage"] for one in told["diagnostics"]] == ["compile"]
+    assert "def run_correctness" in told["calls"][0]
+    kept = json.loads(as_json(problem, None))
+    assert kept["left_out"] is None
+    place = next(one for one in kept["findings"] if one["code"] == "TX104")["location"]
+    assert lines[place["row"] - 1][place["column"] - 1 :].startswith("empty.arrive(")
 
 
 def test_the_names_of_tvm_stay_whatever_the_user_is_called(tmp_path: Path) -> None:

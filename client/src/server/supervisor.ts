@@ -1,9 +1,11 @@
 /** Keeps the server running: starts, stops and restarts it, one thing after the other. */
 import * as vscode from "vscode";
+import type { RequestType } from "vscode-languageclient/node";
 import {
   didGrantTrustNotification,
   fileVersionNotification,
   statusNotification,
+  type Failed,
   type ServerStatus,
 } from "../protocol";
 import { command, notify, openMachineSettings } from "../ui/notify";
@@ -41,6 +43,26 @@ export class Supervisor {
   async session(): Promise<Session | undefined> {
     await this.#queue;
     return this.#session;
+  }
+
+  /** Ask the server; what goes wrong on the way is a reply, too. Undefined where the user cancelled. */
+  async ask<P, R>(
+    type: RequestType<P, R | Failed, void>,
+    params: P,
+    token?: vscode.CancellationToken,
+  ): Promise<R | Failed | undefined> {
+    const session = await this.session();
+    if (session === undefined) {
+      return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
+    }
+    try {
+      return await session.client.sendRequest<R | Failed>(type.method, params, token);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return token?.isCancellationRequested === true
+        ? undefined
+        : { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
+    }
   }
 
   get life(): Life {

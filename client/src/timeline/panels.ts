@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { sourceOf, type Place as SourcePlace } from "../notebooks";
-import { timelineRequest, type KernelTimeline, type TimelineParams, type TimelineResult } from "../protocol";
+import { timelineRequest, type KernelTimeline, type TimelineParams } from "../protocol";
 import type { Supervisor } from "../server/supervisor";
 import { show } from "../ui/notify";
 import type { FromView, Place, ToView } from "./view/model";
@@ -60,7 +60,10 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
 
   /** Show the timeline of a kernel of a file: the one at a place, or the first of a builder. */
   async show(source: vscode.Uri, asks: Pick<TimelineParams, "position" | "builder">): Promise<void> {
-    const reply = await this.#ask({ textDocument: { uri: source.toString() }, ...asks });
+    const reply = await this.supervisor.ask(timelineRequest, { textDocument: { uri: source.toString() }, ...asks });
+    if (reply === undefined) {
+      return;
+    }
     if (reply.kind === "failed") {
       await show("information", reply.message);
       return;
@@ -164,12 +167,12 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
   async #refresh(panel: Panel, kernel = panel.shown.kernels[panel.shown.chosen]): Promise<void> {
     const number = ++panel.asked;
     const line = panel.shown.timeline?.places[0]?.row ?? 1;
-    const reply = await this.#ask({
+    const reply = await this.supervisor.ask(timelineRequest, {
       textDocument: { uri: panel.source.toString() },
       position: { line: line - 1, character: 0 },
       ...(kernel === undefined ? {} : { kernel }),
     });
-    if (number !== panel.asked || !this.#panels.has(panel.source.toString())) {
+    if (number !== panel.asked || reply === undefined || !this.#panels.has(panel.source.toString())) {
       return;
     }
     if (reply.kind === "failed") {
@@ -210,19 +213,6 @@ export class TimelinePanels implements vscode.Disposable, vscode.CodeActionProvi
 
   #post({ panel }: Panel, message: ToView): void {
     void panel.webview.postMessage(message);
-  }
-
-  async #ask(params: TimelineParams): Promise<TimelineResult> {
-    const session = await this.supervisor.session();
-    if (session === undefined) {
-      return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
-    }
-    try {
-      return await session.client.sendRequest(timelineRequest, params);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return { kind: "failed", message: `The server could not answer: ${message}`, detail: "" };
-    }
   }
 }
 

@@ -82,19 +82,21 @@ def as_json(checked: CheckedCuda) -> list[dict[str, Any]]:
 
 def _diagnostic(checked: CheckedCuda, one: InCuda) -> dict[str, Any]:
     finding = one.finding
-    file = line = column = None
+    file = cell = line = column = None
     frames = []
     if one.is_placed:
-        start = checked.source.position(finding.span.start)
-        last = checked.source.line_of(max(finding.span.start, finding.span.end - 1)) + 1
-        file, line, column = str(checked.path), start.line + 1, start.column + 1
-        frames = [{"file": file, "line": line, "end_line": last}]
+        part = checked.source.part(finding.span)
+        start = part.source.position(part.span.start)
+        last = part.source.line_of(max(part.span.start, part.span.end - 1)) + 1
+        file, cell, line, column = str(checked.path), part.cell, start.line + 1, start.column + 1
+        frames = [{"file": file, "cell": cell, "line": line, "end_line": last}]
     return {
         "severity": finding.severity.value,
         "stage": STAGE,
         "message": finding.message,
         "detail": "",
         "file": file,
+        "cell": cell,
         "line": line,
         "column": column,
         "frames": frames,

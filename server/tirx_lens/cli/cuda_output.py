@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tirx_lens.cli import streams
 from tirx_lens.cli.planning import passed_over, spelled
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Stage, results_to_json
-from tirx_lens.model.source import Position
-from tirx_lens.model.span import Span
 from tirx_lens.report.paths import shown_path, shown_text
 
 if TYPE_CHECKING:
@@ -36,15 +34,17 @@ class BuiltKernels:
 def print_json(built: tuple[BuiltKernels, ...], *, several: bool) -> None:
     """Print the kernels and all that is said of them as one JSON value.
 
-    Of several builds, each diagnostic says which one it is of.
+    Of several builds, each diagnostic says which one it is of. Places in a notebook are those in
+    its cells.
     """
     from tirx_lens.cli.cuda_findings import as_json
+    from tirx_lens.cli.cuda_places import Places
 
     value: dict[str, Any] = {"kernels": [], "diagnostics": []}
     found: list[dict[str, Any]] = []
     for one in built:
-        said = results_to_json((one.result,))
         request = one.wanted.job.request
+        said = Places(request.entry, one.wanted.source).of(results_to_json((one.result,)))
         build = {"builder": request.builder or request.kernel, "args": request.args}
         value["kernels"] += said["kernels"]
         for diagnostics, place in (
@@ -140,10 +140,8 @@ def _line(item: BuildDiagnostic, wanted: Wanted) -> str:
     path = os.path.relpath(item.file)
     shown = item.file if path.startswith("..") else path
     line, column = item.line or 1, item.column or 1
-    if item.file == wanted.job.request.entry:
-        at = wanted.source.offset(Position(line - 1, column - 1))
-        part = wanted.source.part(Span(at, at))
-        if part.cell is not None:
-            line = part.source.line_of(part.span.start) + 1
-            return f"{shown}:{part.prefix}{line}:{column}: {message}"
-    return f"{shown}:{line}:{column}: {message}"
+    from tirx_lens.cli.cuda_places import Places
+
+    cell, line, _ = Places(wanted.job.request.entry, wanted.source).rows(item.file, line, line)
+    prefix = f"cell {cell}:" if cell is not None else ""
+    return f"{shown}:{prefix}{line}:{column}: {message}"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.request import Scalar
     from tirx_lens.compile.targets import Target
     from tirx_lens.model.source import SourceText
+    from tirx_lens.problem.gather import Problem
 
 WRITTEN, FAILED = 0, 2
 _NAME = "tirx-lens problem"
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep paths, host names, user names and values of the environment",
     )
+    parser.add_argument("--output-format", choices=("markdown", "json"), default="markdown")
     add_build_arguments(parser, "the CUDA that it becomes")
     add_source_arguments(parser)
 
@@ -98,8 +100,16 @@ def run(arguments: argparse.Namespace) -> int:
         folders = (import_root(entry), Path.cwd())
         scrubber = Scrubber(secrets_of(folders, [target], hosts), problem.calls)
     streams.prepare(utf8=True)
-    streams.write(sys.stdout, as_markdown(problem, scrubber))
+    streams.write(sys.stdout, _written(problem, scrubber, arguments.output_format))
     return WRITTEN
+
+
+def _written(problem: Problem, scrubber: Scrubber | None, kind: str) -> str:
+    if kind == "json":
+        from tirx_lens.report.problem_json import as_json
+
+        return as_json(problem, scrubber) + "\n"
+    return as_markdown(problem, scrubber)
 
 
 def _builder(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirx_lens.model.source import SourceText
-    from tirx_lens.suspects.guide import Built
+    from tirx_lens.suspects.guide import Built, Guide
 
 WRITTEN, FAILED = 0, 2
 _NAME = "tirx-lens suspects"
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_symptom_argument(parser)
     add_builder_arguments(parser)
+    parser.add_argument("--output-format", choices=("markdown", "json"), default="markdown")
     add_build_arguments(parser, "registers, spills, occupancy and the paths its CUDA took")
     add_source_arguments(parser)
 
@@ -52,7 +53,7 @@ def add_symptom_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the guide as Markdown; return 0, or 2 where there is no kernel to look at."""
+    """Print the guide; return 0, or 2 where there is no kernel to look at."""
     path, builder = split_builder(arguments.file)
     file = read_file(path)
     if isinstance(file, Unreadable):
@@ -68,9 +69,17 @@ def run(arguments: argparse.Namespace) -> int:
     if not made.kernels:
         named = f"no kernel of {builder}" if builder is not None else "no TIRx kernel"
         return _fail(f"{path} has {named}")
-    streams.prepare(utf8=False)
-    streams.write(sys.stdout, as_markdown(path, made))
+    streams.prepare(utf8=arguments.output_format == "json")
+    streams.write(sys.stdout, _written(path, made, arguments.output_format))
     return WRITTEN
+
+
+def _written(path: Path, made: Guide, kind: str) -> str:
+    if kind == "json":
+        from tirx_lens.report.suspects_json import as_json
+
+        return as_json(path, made) + "\n"
+    return as_markdown(path, made)
 
 
 def _built(

@@ -131,7 +131,7 @@ def _write_page(target: Path, found: Timelines, places: FilePlaces) -> bool:
                 known = PageText(str(text.path), text.path.name, text.source.text)
                 texts.setdefault(str(text.path), known)
     title = found.kernels[0].name if len(found.kernels) == 1 else own.name
-    page = timeline_page(title, found.kernels, places, tuple(texts.values()))
+    page = timeline_page(title, found.kernels, places.in_text, tuple(texts.values()))
     try:
         target.write_text(page, "utf-8")
     except OSError as error:

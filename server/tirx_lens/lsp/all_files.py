@@ -2,7 +2,7 @@
 
 What is found in a file that is not open is pushed to the client and stands there until it is
 cleared. An open document is the business of `schedule.py`; once closed, its file on disk counts.
-Notebooks are left out: a client knows their cells only while they are open.
+What is found in a notebook stands at its file, for a client knows its cells only while it is open.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from tirx_lens.files import PYTHON_SUFFIXES
+from tirx_lens.files import PYTHON_SUFFIXES, SOURCE_SUFFIXES
 from tirx_lens.lsp.documents import uri_of
+from tirx_lens.lsp.notebooks import NotebookDocument
 from tirx_lens.lsp.progress import progress
 from tirx_lens.lsp.projects import FILE_NAME, is_configuration, path_of
 from tirx_lens.lsp.watching import watch_files
@@ -133,7 +134,11 @@ class AllFiles:
     def opened(self, document: Document) -> None:
         """Leave a document to its own analysis, which shows what is in it from now on."""
         path = path_of(document.uri)
-        if path is not None and (document.is_python or is_configuration(document.uri)):
+        if path is None or not _shows_itself(document):
+            return
+        if isinstance(document, NotebookDocument):
+            self._show(path, ())  # its own are those of its cells
+        else:
             self._shown.pop(path, None)
 
     def closed(self, document: Document, *, shows: bool) -> bool:
@@ -144,11 +149,13 @@ class AllFiles:
         path = path_of(document.uri)
         if not (self._is_active and path is not None and self._is_inside(path)):
             return False
-        if path.suffix not in PYTHON_SUFFIXES and not is_configuration(document.uri):
+        if path.suffix not in SOURCE_SUFFIXES and not is_configuration(document.uri):
             return False
+        self._follow([path])
+        if isinstance(document, NotebookDocument):
+            return False  # the client shows it of cells, which are gone
         if shows:
             self._shown[path] = document.uri
-        self._follow([path])
         return True
 
     def changed(self, changes: Sequence[types.FileEvent]) -> None:
@@ -164,10 +171,12 @@ class AllFiles:
         paths = {path: one.type for one in changes if (path := path_of(one.uri)) is not None}
         gone = {path for path, kind in paths.items() if kind == types.FileChangeType.Deleted}
         dropped = self._drop(gone)
-        written = {path for path in paths if path not in gone and path.suffix in PYTHON_SUFFIXES}
+        written = {path for path in paths if path not in gone and path.suffix in SOURCE_SUFFIXES}
         texts = {str(path) for path in written | dropped}
         is_new = bool(dropped) or any(
-            paths[path] == types.FileChangeType.Created for path in written
+            paths[path] == types.FileChangeType.Created
+            for path in written
+            if path.suffix in PYTHON_SUFFIXES
         )
         users = {
             path
@@ -217,7 +226,7 @@ class AllFiles:
         from tirx_lens.lsp.checkers import check_files, find_files_of
 
         workspace = await self._workspace()
-        report("looking for Python files")
+        report("looking for Python files and notebooks")
         found = await find_files_of(workspace)
         before = set(self._results)
         for result in found.configurations:
@@ -346,7 +355,8 @@ class AllFiles:
         return any(folder in path.parents for folder in self._folders())
 
     def _is_open(self, path: Path) -> bool:
-        return self._server.documents.get(uri_of(str(path))) is not None
+        document = self._server.documents.get(uri_of(str(path)))
+        return document is not None and _shows_itself(document)
 
     def _stop(self) -> None:
         for task in (self._run, self._following):
@@ -359,7 +369,7 @@ class AllFiles:
             return
         kind = types.WatchKind
         watchers = [
-            types.FileSystemWatcher("**/*.{py,pyi}", kind.Create | kind.Change),
+            types.FileSystemWatcher("**/*.{py,pyi,ipynb}", kind.Create | kind.Change),
             types.FileSystemWatcher(f"**/{_IGNORES}"),
             types.FileSystemWatcher("**/*", kind.Delete),  # of a folder, nothing inside is told
         ]
@@ -378,6 +388,11 @@ def register(server: LensServer) -> None:
     @server.command(CLEAR)
     def clear_all_files(ls: Any, *_: object) -> None:
         ls.all_files.clear()
+
+
+def _shows_itself(document: Document) -> bool:
+    """Tell whether an open document is analysed: not the text of a notebook's JSON, for one."""
+    return document.is_python or is_configuration(document.uri)
 
 
 def _untold(step: str, percentage: int | None = None) -> None:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tirx_lens.configuration.find import Configurations
 from tirx_lens.configuration.options import FileOptions, Overrides, is_excluded, options_for
-from tirx_lens.files import PYTHON_SUFFIXES, Unreadable, find_files, read_file, would_find
+from tirx_lens.files import Unreadable, decode, find_files, read_bytes, would_find
 from tirx_lens.lsp.choices import Choices, in_force
 from tirx_lens.lsp.documents import PYTHON as LANGUAGE
 from tirx_lens.lsp.documents import Document, uri_of
+from tirx_lens.lsp.schedule import WORDS, mentions_tirx
+from tirx_lens.notebook.file import SUFFIX as NOTEBOOK
 from tirx_lens.workspace import SourceCache, WorkspaceModules, absolute
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import Encoding, SourceText
 
 LENGTH = struct.Struct(">Q")
+_WORDS = tuple(word.encode("ascii") for word in WORDS)
 _POLITENESS = 5
 """Typing goes first: a third of the processor's time where somebody else wants it."""
 
@@ -99,13 +102,9 @@ class Checker:
         self._cache = SourceCache()
 
     def find(self) -> Found:
-        """Find the files of Python that `tirx-lens check` would find in the folders."""
+        """Find the files of Python and notebooks that `tirx-lens check` would find."""
         found = find_files(self._workspace.folders, (), self._passes_over)
-        paths = tuple(
-            absolute(path)
-            for path in found
-            if isinstance(path, Path) and path.suffix in PYTHON_SUFFIXES
-        )
+        paths = tuple(absolute(path) for path in found if isinstance(path, Path))
         return Found(paths, tuple(self._problems()))
 
     def check(self, asked: Check) -> FileResult:
@@ -117,7 +116,12 @@ class Checker:
                 would_find(path, folder, self._passes_over) for folder in folders
             ):
                 return FileResult(path)
-            read = read_file(path)
+            data = read_bytes(path)
+            if isinstance(data, Unreadable):
+                return FileResult(path, failures=(data.reason,))
+            if path.suffix == NOTEBOOK and not any(word in data for word in _WORDS):
+                return FileResult(path)  # most are of something else, and large for their pictures
+            read = decode(path, data)
             if isinstance(read, Unreadable):
                 return FileResult(path, failures=(read.reason,))
             return self._check(path, read.source)
@@ -126,7 +130,6 @@ class Checker:
 
     def _check(self, path: Path, source: SourceText) -> FileResult:
         from tirx_lens.analysis import analyse
-        from tirx_lens.lsp.schedule import mentions_tirx
         from tirx_lens.syntax.read import open_library
 
         if not mentions_tirx(source):

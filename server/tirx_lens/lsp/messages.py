@@ -300,8 +300,11 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class WorksheetText:
-    """Worksheets as Markdown. Links are `PATH#L12`, quoted; `path` is that of the document."""
+class Page:
+    """A page about a document as Markdown.
+
+    Links are `PATH#L12`, quoted; `path` is that of the document.
+    """
 
     title: str
     path: str
@@ -310,7 +313,7 @@ class WorksheetText:
     def to_json(self) -> dict[str, Any]:
         """Return the reply."""
         return {
-            "kind": "worksheet",
+            "kind": "page",
             "title": self.title,
             "path": self.path,
             "markdown": self.markdown,
@@ -318,7 +321,7 @@ class WorksheetText:
 
 
 CudaReply = Cuda | NeedArguments | Choose | ChooseConfig | ChooseArguments | Failed
-WorksheetReply = WorksheetText | Failed
+PageReply = Page | Failed
 
 
 class State(Enum):

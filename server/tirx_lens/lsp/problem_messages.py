@@ -81,24 +81,6 @@ class ProblemParams:
 
 
 @dataclass(frozen=True, slots=True)
-class SuspectsText:
-    """A guide as Markdown. Links are `PATH#L12`, quoted; `path` is that of the document."""
-
-    title: str
-    path: str
-    markdown: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the reply."""
-        return {
-            "kind": "suspects",
-            "title": self.title,
-            "path": self.path,
-            "markdown": self.markdown,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class ProblemText:
     """A report as Markdown, for its author to edit; it was written nowhere."""
 
@@ -110,7 +92,6 @@ class ProblemText:
         return {"kind": "problem", "title": self.title, "markdown": self.markdown}
 
 
-SuspectsReply = SuspectsText | Failed
 ProblemReply = ProblemText | Choose | ChooseArguments | NeedArguments | Failed
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+WORDS = ("tirx", "prim_func")
+"""One of these is in each text that can hold a TIRx kernel."""
 PAUSE = 0.3
 """Seconds without an edit after which kernels are run."""
 
@@ -176,7 +178,8 @@ class Schedule:
             )
             return ()
         before = self._depends.get(document.uri)
-        self._depends[document.uri] = analysis
+        if document.uri in self._newest:  # it may have been closed meanwhile
+            self._depends[document.uri] = analysis
         if before is None or before.unread != analysis.unread:
             for kernel, reason in analysis.unread:
                 _log.info("kernel %s of %s is not checked: %s", kernel, document.uri, reason)
@@ -187,4 +190,4 @@ class Schedule:
 
 def mentions_tirx(source: SourceText) -> bool:
     """Tell whether a text can hold a TIRx kernel at all: most Python files never say the word."""
-    return "tirx" in source.text or "prim_func" in source.text
+    return any(word in source.text for word in WORDS)

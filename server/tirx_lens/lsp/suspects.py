@@ -11,8 +11,15 @@ from pygls.uris import to_fs_path
 from tirx_lens.lsp.analyser import library_of
 from tirx_lens.lsp.choosing import choose_builder
 from tirx_lens.lsp.cuda_reply import Built
-from tirx_lens.lsp.messages import Choose, CudaParams, Failed, MalformedMessageError
-from tirx_lens.lsp.problem_messages import SuspectsParams, SuspectsReply, SuspectsText
+from tirx_lens.lsp.messages import (
+    Choose,
+    CudaParams,
+    Failed,
+    MalformedMessageError,
+    Page,
+    PageReply,
+)
+from tirx_lens.lsp.problem_messages import SuspectsParams
 from tirx_lens.lsp.worksheet import builder_at
 
 if TYPE_CHECKING:
@@ -62,7 +69,7 @@ def _as_built_last(server: LensServer, document: Document, asked: SuspectsParams
 
 def _reply(
     server: LensServer, document: Document, asked: SuspectsParams, built: Built | None
-) -> SuspectsReply:
+) -> PageReply:
     from tirx_lens.report.symptom_guide import as_markdown
     from tirx_lens.suspects.guide import guide
 
@@ -81,7 +88,7 @@ def _reply(
         return Failed("There is no TIRx kernel in this file: no @T.prim_func or @T.jit to read.")
     path = Path(to_fs_path(document.uri) or document.uri)
     title = f"{asked.symptom.headline}: {builder or path.name}"
-    return SuspectsText(title, path.as_posix(), as_markdown(path, made))
+    return Page(title, path.as_posix(), as_markdown(path, made))
 
 
 def _said(built: Built) -> guide.Built:

@@ -11,9 +11,9 @@ from tirx_lens.lsp.analyser import library_of
 from tirx_lens.lsp.messages import (
     Failed,
     MalformedMessageError,
+    Page,
+    PageReply,
     WorksheetParams,
-    WorksheetReply,
-    WorksheetText,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ async def reply_to(server: LensServer, params: object) -> dict[str, Any]:
     return reply.to_json()
 
 
-def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> WorksheetReply:
+def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> PageReply:
     from tirx_lens.protocol.worksheet.read import worksheet
     from tirx_lens.report.worksheet import as_markdown
     from tirx_lens.report.worksheet_places import Sheets
@@ -49,7 +49,7 @@ def _reply(server: LensServer, document: Document, asked: WorksheetParams) -> Wo
         return Failed("There is no TIRx kernel in this file: no @T.prim_func or @T.jit to read.")
     path = Path(to_fs_path(document.uri) or document.uri)
     title = f"Worksheet of {builder or path.name}"
-    return WorksheetText(title, path.as_posix(), as_markdown(Sheets(path, filled)))
+    return Page(title, path.as_posix(), as_markdown(Sheets(path, filled)))
 
 
 def builder_at(document: Document, line: int | None) -> str | None:

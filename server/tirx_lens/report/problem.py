@@ -66,10 +66,14 @@ class _Writer:
     def _clean(self, text: str, language: Language = Language.PROSE) -> str:
         return text if self._scrubber is None else self._scrubber.scrub(text, language)
 
+    def _code(self, text: str) -> str:
+        """Scrub words of the kernel as its listing is, so that they are found there."""
+        return self._clean(text, Language.PYTHON)
+
     def _what(self) -> Iterator[str]:
         problem = self._problem
         yield from (
-            f"# {problem.symptom.headline} in TIRx kernel `{problem.builder}`",
+            f"# {problem.symptom.headline} in TIRx kernel `{self._code(problem.builder)}`",
             "",
         )
         yield from (
@@ -80,24 +84,13 @@ class _Writer:
         yield from ("## What happens", "", f"Class of failure: {problem.symptom.title}.", "")
         yield from (f"<!-- {_ASKED[problem.symptom]} -->", "")
         spelled = ", ".join(f"{name}={value!r}" for name, value in problem.arguments.items())
-        call = self._clean(f"{problem.builder}({spelled})")
+        call = self._code(f"{problem.builder}({spelled})")
         yield from (f"Smallest arguments that show it: `{call}` ({problem.choice}).", "")
 
     def _environment(self) -> Iterator[str]:
         looked = self._problem.looked
-        rows = [("TIRx Lens", __version__)]
-        if self._problem.editor:
-            rows.append(("editor", self._problem.editor))
-        if looked.host is not None:
-            rows += _host_rows(looked.host, with_paths=self._scrubber is None)
-        else:
-            rows += [(name, "not asked") for name in ("Python", "TVM", "GPU", "CUDA compiler")]
-        if looked.result is not None:
-            rows += _build_rows(looked.result)
-        if looked.host is None or not looked.host.hostname:
-            rows.append(("system", f"{platform.system()} {platform.machine()}"))
         yield from ("## Environment", "", "| | |", "|---|---|")
-        for name, value in rows:
+        for name, value in environment_rows(self._problem, with_paths=self._scrubber is None):
             yield f"| {name} | {_cell(self._clean(value))} |"
         yield ""
         if looked.reason:
@@ -154,7 +147,7 @@ class _Writer:
             why = self._clean(looked.reason) or "The kernel was not built."
             yield from (f"None: {why[:1].lower()}{why[1:]}", "")
         for kernel in kernels:
-            yield from (f"<details><summary>{kernel.name}</summary>", "")
+            yield from (f"<details><summary>{self._code(kernel.name)}</summary>", "")
             yield from (*self._block(kernel.cuda, "cuda", Language.CUDA), "", "</details>", "")
 
     def _worksheet(self) -> Iterator[str]:
@@ -186,6 +179,23 @@ class _Writer:
         longest = max((len(run) for run in _BACKTICKS.findall(clean)), default=2)
         fence = "`" * (longest + 1)
         yield from (f"{fence}{language}", clean, fence)
+
+
+def environment_rows(problem: Problem, *, with_paths: bool) -> list[tuple[str, str]]:
+    """Return what is known of where the kernel is built: names and values, not scrubbed."""
+    looked = problem.looked
+    rows = [("TIRx Lens", __version__)]
+    if problem.editor:
+        rows.append(("editor", problem.editor))
+    if looked.host is not None:
+        rows += _host_rows(looked.host, with_paths=with_paths)
+    else:
+        rows += [(name, "not asked") for name in ("Python", "TVM", "GPU", "CUDA compiler")]
+    if looked.result is not None:
+        rows += _build_rows(looked.result)
+    if looked.host is None or not looked.host.hostname:
+        rows.append(("system", f"{platform.system()} {platform.machine()}"))
+    return rows
 
 
 def _host_rows(host: HostReport, *, with_paths: bool) -> Iterator[tuple[str, str]]:

@@ -24,19 +24,25 @@ Places: TypeAlias = "Callable[[Span], Place]"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a file: `row` and `column` count from 1, `name` is what people call the file."""
+    """A place in a file: `row` and `column` count from 1, `name` is what people call the file.
+
+    Of a notebook they are those in a cell, and `cell` is its number, from 1. It is None in files,
+    and where `file` or the text at hand is of the cell or of all cells.
+    """
 
     file: str
     name: str
     row: int
     column: int
     end_row: int
+    cell: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the place as JSON."""
         return {
             "file": self.file,
             "name": self.name,
+            "cell": self.cell,
             "row": self.row,
             "column": self.column,
             "endRow": self.end_row,

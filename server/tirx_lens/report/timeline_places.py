@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,14 @@ class FilePlaces:
     source: SourceText
 
     def __call__(self, span: Span) -> Place:
-        """Return the file, the rows and the column of a place."""
+        """Return the file, the rows and the column of a place; of a notebook those in a cell."""
+        text, local = self.holder_of(span)
+        part = text.source.part(local)
+        inside = NamedText(text.path, part.source)
+        return replace(place_in(inside, part.span, str(text.path)), cell=part.cell)
+
+    def in_text(self, span: Span) -> Place:
+        """Return the same with the rows of the text itself, which of a notebook has all cells."""
         text, local = self.holder_of(span)
         return place_in(text, local, str(text.path))
 

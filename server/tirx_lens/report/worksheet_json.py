@@ -1,7 +1,6 @@
 """The worksheet as JSON: the tables field by field.
 
-Rows and columns of places are one-based and count characters, in a notebook those of the cell with
-the number `cell`, which is null in a file. Threads are
+Places are those of `json_places`. Threads are
 `{"threads": ..., "role": ...}`, with the number of their row of the Roles table or null; what is
 not known is null.
 """
@@ -15,23 +14,27 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.span import Span
 from tirx_lens.protocol.worksheet.cells import Who
+from tirx_lens.report.json_places import place_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.worksheet.sheet import KernelSheet
     from tirx_lens.report.worksheet_places import Sheets
 
 
 def as_json(sheets: Sheets) -> str:
     """Return the worksheets of a file as one JSON object."""
-    written = {
+    return json.dumps(as_value(sheets), indent=2, ensure_ascii=False)
+
+
+def as_value(sheets: Sheets) -> dict[str, object]:
+    """Return the worksheets of a file as plain values."""
+    return {
         "filename": str(sheets.path),
         "has_syntax_errors": sheets.worksheet.has_errors,
         "kernels": [_Encoder(sheets, sheet).kernel() for sheet in sheets.worksheet.kernels],
     }
-    return json.dumps(written, indent=2, ensure_ascii=False)
 
 
 class _Encoder:
@@ -62,16 +65,4 @@ class _Encoder:
         return value
 
     def _place(self, span: Span) -> dict[str, object]:
-        text, local = self._sheets.holder_of(span)
-        part = text.source.part(local)
-        return {
-            "filename": str(text.path),
-            "cell": part.cell,
-            "location": _position(part.source, part.span.start),
-            "end_location": _position(part.source, part.span.end),
-        }
-
-
-def _position(source: SourceText, offset: int) -> dict[str, int]:
-    position = source.position(offset)
-    return {"row": position.line + 1, "column": position.column + 1}
+        return place_in(*self._sheets.holder_of(span))

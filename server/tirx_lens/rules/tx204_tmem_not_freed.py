@@ -10,13 +10,12 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.warpgroup_guard import warpgroup_guard
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
+from tirx_lens.rules.facts.naming import tmem_users
 from tirx_lens.rules.facts.tmem import (
     LARGEST,
     Life,
     allocations,
     deallocations,
-    is_opaque,
-    uses_tmem,
 )
 from tirx_lens.rules.facts.tmem_balance import cta_group, surplus
 from tirx_lens.rules.related import guards_and_calls
@@ -378,9 +377,9 @@ def build(COLS):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Set the allocations of a kernel against its deallocations."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
-        if not any(uses_tmem(reached.operation) for reached in reach.reached):
+        if not view.once(tmem_users):
             return
         taken, freed = allocations(reach), deallocations(reach)
         yield from self._other_group(reach)

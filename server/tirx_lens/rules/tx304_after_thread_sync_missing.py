@@ -226,11 +226,11 @@ class AfterThreadSyncMissing(Rule):
         reach = view.reach
         if reach is None:
             return
-        for index, reached in enumerate(reach.reached):
+        for reached in reach.of(Op.COPY_ASYNC):  # others name no buffer
             load = tmem_load(reached.operation)
             if load is None or load.source is None:
                 continue
-            wait = _unfenced_wait(reach, index)
+            wait = _unfenced_wait(reach, reach.order[id(reached)])
             issuers = view.once(issuers_of).get(load.source) if wait is not None else None
             if wait is not None and issuers:
                 yield self._finding(view, reach, reached, wait, issuers)

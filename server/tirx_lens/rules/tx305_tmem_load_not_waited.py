@@ -20,9 +20,7 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import (
     apart,
     following,
-    loop_spans,
     meets,
-    position_of,
     surely_overlap,
 )
 from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load
@@ -375,22 +373,23 @@ def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early |
 
 def _is_waited_in_the_next_turn(view: KernelView, load: Reached) -> bool:
     """Tell whether a loop around a load begins with a wait, as software pipelines do."""
-    if not load.loops:
+    reach = view.reach
+    if reach is None or not load.loops:
         return False
-    index = position_of(view, load)
-    waits = view.once(_load_waits)
-    first = bisect_left(waits, view.once(loop_spans)[id(load.loops[0])].start)
-    reached = view.reach.reached if view.reach is not None else ()
+    waits, index = view.once(_load_waits), reach.order[id(load)]
+    first = bisect_left(waits, reach.spans[id(load.loops[0])].start)
     return any(
-        meets(reached[wait], load) and any(loop in load.loops for loop in reached[wait].loops)
-        for wait in waits[first : bisect_left(waits, index)]
+        meets(wait, load) and any(loop in load.loops for loop in wait.loops)
+        for wait in map(reach.reached.__getitem__, waits[first : bisect_left(waits, index)])
     )
 
 
 def _load_waits(view: KernelView) -> list[int]:
     """Return the indices of the waits for TMEM loads."""
-    reached = view.reach.reached if view.reach is not None else ()
-    return [i for i, one in enumerate(reached) if one.operation.op is Op.TMEM_WAIT_LOAD]
+    reach = view.reach
+    if reach is None:
+        return []
+    return [reach.order[id(wait)] for wait in reach.of(Op.TMEM_WAIT_LOAD)]
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:

@@ -7,13 +7,14 @@ from typing import Generic, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-_KEPT = 30  # versions: a quote opened and closed again leaves everything below it as it was
+KEPT = 30  # versions: a quote opened and closed again leaves everything below it as it was
 
 
 class Recent(Generic[K, V]):
     """Values by key, each kept until it has not been used for some versions."""
 
-    def __init__(self) -> None:
+    def __init__(self, versions: int = KEPT) -> None:
+        self._kept = versions
         self._version = 0
         self._values: dict[K, V] = {}
         self._used: dict[K, int] = {}
@@ -21,7 +22,7 @@ class Recent(Generic[K, V]):
     def begin_version(self) -> None:
         """Forget what is old."""
         self._version += 1
-        for key in [k for k, used in self._used.items() if used < self._version - _KEPT]:
+        for key in [k for k, used in self._used.items() if used < self._version - self._kept]:
             del self._values[key], self._used[key]
 
     def get(self, key: K) -> V | None:
@@ -35,3 +36,12 @@ class Recent(Generic[K, V]):
         """Remember a value."""
         self._values[key] = value
         self._used[key] = self._version
+
+    def forget(self, key: K) -> None:
+        """Forget a value, if it is remembered."""
+        if self._values.pop(key, None) is not None:
+            del self._used[key]
+
+    def values(self) -> tuple[V, ...]:
+        """Return all that is remembered."""
+        return tuple(self._values.values())

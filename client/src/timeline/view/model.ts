@@ -64,10 +64,11 @@ export interface Told {
   readonly text: string;
 }
 
-/** Rows and columns count from 1. */
+/** Rows and columns count from 1. The files of cells, and of the page, are texts of their own: they have no cell. */
 export interface Place {
   readonly file: string;
   readonly name: string;
+  readonly cell: null;
   readonly row: number;
   readonly column: number;
   readonly endRow: number;

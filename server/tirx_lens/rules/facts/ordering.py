@@ -12,7 +12,6 @@ from tirx_lens.model.queries import blocks_of, operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -104,12 +103,10 @@ def implied(
         known |= further
 
 
-def undecided(reached: Reached, reach: ReachMap) -> frozenset[tuple[int, bool]]:
+def undecided(reached: Reached) -> frozenset[tuple[int, bool]]:
     """Return the sides of branches around a place that the text does not decide."""
     return frozenset(
-        (id(guard.branch), guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (id(guard.branch), guard.taken) for guard in reached.guards if guard.question is not None
     )
 
 
@@ -121,20 +118,22 @@ def _threads(reach: ReachMap, places: Iterable[int]) -> int:
 
 
 def _is_open(view: KernelView) -> bool:
-    reached = view.reach.reached if view.reach is not None else ()
+    reach = view.reach
     return (
-        any(_may_order_anything(one.operation) for one in reached)
+        (reach is not None and (reach.is_opaque or _hands_on_a_pipeline(reach)))
         or handoffs(view).is_open
         or any(_spins(loop) for loop in _while_loops(view.kernel.body))
     )
 
 
-def _may_order_anything(operation: Operation) -> bool:
-    if operation.op is Op.OPAQUE:
-        return True
-    receiver = operation.receiver
-    pipeline = receiver is not None and receiver.kind is ObjectKind.PIPELINE
-    return pipeline and operation.op is not Op.CONSTRUCT
+def _hands_on_a_pipeline(reach: ReachMap) -> bool:
+    """Tell whether a method of a whole pipeline is called."""
+    return any(
+        reached.operation.op is not Op.CONSTRUCT
+        for receiver, calls in reach.by_receiver.items()
+        if receiver.kind is ObjectKind.PIPELINE
+        for reached in calls
+    )
 
 
 def _goes_elsewhere(view: KernelView) -> bool:

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Expr, constant_int
-from tirx_lens.model.kernel import Block, Exit, Op
+from tirx_lens.model.kernel import Block, Exit, Loop, Op, Operation
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
 from tirx_lens.rules.facts.copies import destination, given, origin
 from tirx_lens.rules.facts.nesting import turns
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tirx_lens.model.kernel import Loop, Operation
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.handoffs import Handoff
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -78,14 +76,11 @@ def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
         if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
             return None
         delivered.append(site)
-    rounds = {site.round for site in (*armed, *delivered)}
-    return [
-        Ledger(
-            tuple(site for site in armed if site.round == one),
-            tuple(site for site in delivered if site.round == one),
-        )
-        for one in rounds
-    ]
+    rounds: dict[Round, tuple[list[Site], list[Site]]] = {}
+    for side, sites in enumerate((armed, delivered)):
+        for site in sites:
+            rounds.setdefault(site.round, ([], []))[side].append(site)
+    return [Ledger(tuple(expected), tuple(brought)) for expected, brought in rounds.values()]
 
 
 def _one_each(reach: ReachMap) -> range:
@@ -113,7 +108,7 @@ def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | 
     threads = reached.participants.count(reach.shape)
     if not threads or _predicated(reached.operation):
         return None
-    if any(_has_exit(loop.body) for loop in reached.loops):
+    if any(id(loop) in reach.once(_loops_left) for loop in reached.loops):
         return None
     times, unknown = threads, []
     for loop in reached.loops:
@@ -123,9 +118,7 @@ def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | 
         else:
             times *= len(values)
     undecided = frozenset(
-        (guard.branch.span, guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (guard.branch.span, guard.taken) for guard in reached.guards if guard.question is not None
     )
     return Site(reached, size, times, (tuple(_identities(unknown)), undecided))
 
@@ -139,8 +132,18 @@ def _predicated(operation: Operation) -> bool:
     return predicate is not None
 
 
-def _has_exit(block: Block) -> bool:
-    return any(
-        isinstance(statement, Exit) or any(_has_exit(inner) for inner in blocks_of(statement))
-        for statement in block.statements
-    )
+def _loops_left(reach: ReachMap) -> frozenset[int]:
+    """Return the loops with a `return`, `break` or `continue` inside, by identity."""
+    found: set[int] = set()
+    _note_exits(reach.kernel.body, (), found)
+    return frozenset(found)
+
+
+def _note_exits(block: Block, loops: tuple[int, ...], found: set[int]) -> None:
+    for statement in block.statements:
+        if isinstance(statement, Exit):
+            found.update(loops)
+        elif not isinstance(statement, Operation):
+            inside = (*loops, id(statement)) if isinstance(statement, Loop) else loops
+            for inner in blocks_of(statement):
+                _note_exits(inner, inside, found)
