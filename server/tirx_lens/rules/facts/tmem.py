@@ -114,8 +114,8 @@ def named_by(operation: Operation) -> Iterator[KernelObject]:
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     ends = list(reach.of(op))
-    for pool, calls in reach.by_receiver.items():
-        if pool.kind is ObjectKind.TMEM_POOL:
+    for owner, calls in reach.by_receiver.items():
+        if owner.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
     for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
         operation, pool = reached.operation, reached.operation.receiver
