@@ -7,10 +7,10 @@ must be of the newest version. In the end a second server opens the final texts,
 published the same.
 
 Prints a Markdown table of the memory, taken twenty times with the server at rest: what is in use
-(see `live.py`), and what Linux says is held. Medians in the last quarter of the session are compared
-with those in the second; the first fills what is kept of each document. What is in use may grow by
-1 %, and what is held by 5 %: an allocator does not give all back that one long analysis took. Exit
-status 1 says that something is stale, differs, or grows. Linux only.
+(see `live.py`), and what Linux says is held. Medians in the last quarter of the session are held
+against those in the second; the first fills what is kept of each document. What is in use may grow
+by 1 %, and what is held by 5 %: an allocator does not give all back that one long analysis took.
+Exit status 1 says that something is stale, differs, or grows. Linux only.
 
 `python benchmarks/soak.py [--edits 10000] [--seed 0]`
 """
@@ -159,9 +159,8 @@ def opened(documents: list[Text], folder: Path) -> Listener:
 def soak(documents: list[Text], edits: int, rng: random.Random, folder: Path) -> bool:
     """Edit, compare with a fresh server, and print what was measured; tell whether all is well."""
     client = opened(documents, folder)
-    print(
-        "| edits | versions | texts, MB | blocks | malloc, MB | held, MB |\n|---|---|---|---|---|---|"
-    )
+    print("| edits | versions | texts, MB | blocks | malloc, MB | held, MB |")
+    print("|---|---|---|---|---|---|")
     print(moment(client, folder).row(0, 0, documents), flush=True)
     versions, moments_taken = 0, []
     moments = MOMENTS if edits >= FEWEST else 1
