@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import typing
 from typing import Any
@@ -19,6 +20,8 @@ def load_protocol_types() -> None:
     Python compile it, and the converter looks up the types of all their fields: that was most of
     the time to the first diagnostics, and a session uses a hundred of them.
     """
+    if sys.version_info >= (3, 14):
+        return  # a class does not keep its annotations there, and no copy of it has been tried
     library: Any = attrs
     library.define = _define_later
     try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Exit, Loop, Operation
+from tirx_lens.model.kernel import Bind, Exit, Loop, Operation
 from tirx_lens.model.queries import statements
 
 if TYPE_CHECKING:
@@ -19,18 +18,17 @@ class Listing:
 
     def __init__(self, body: Block) -> None:
         self.statements: Sequence[Statement] = tuple(statements(body))
-
-    @cached_property
-    def operations(self) -> Sequence[Operation]:
-        """The operations."""
-        return tuple(one for one in self.statements if isinstance(one, Operation))
-
-    @cached_property
-    def loops(self) -> Sequence[Loop]:
-        """The loops, an outer one before those inside it."""
-        return tuple(one for one in self.statements if isinstance(one, Loop))
-
-    @cached_property
-    def has_exit(self) -> bool:
-        """Whether there is a `return`, `break` or `continue`."""
-        return any(isinstance(one, Exit) for one in self.statements)
+        self.operations: list[Operation] = []
+        self.loops: list[Loop] = []  # an outer one before those inside it
+        self.binds: list[Bind] = []
+        self.has_exit = False  # by `return`, `break` or `continue`
+        for statement in self.statements:
+            match statement:
+                case Operation():
+                    self.operations.append(statement)
+                case Loop():
+                    self.loops.append(statement)
+                case Bind():
+                    self.binds.append(statement)
+                case Exit():
+                    self.has_exit = True

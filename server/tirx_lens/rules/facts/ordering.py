@@ -45,19 +45,19 @@ def signals(view: KernelView) -> Signals | None:
     if reach is None or is_open(view) or _goes_elsewhere(view):
         return None
     found = Signals()
-    for index, reached in enumerate(reach.reached):
+    for reached in reach.of(*MEETINGS, Op.TILE_OP, Op.OTHER):
+        if _is_meeting(reached.operation) and reached.participants.possible:
+            found.meetings.append(reach.order[id(reached)])
+    for reached in reach.of(*_SIGNALS):
         operation = reached.operation
         if not reached.participants.possible:
             continue
-        if _is_meeting(operation):
-            found.meetings.append(index)
-        if operation.op in _SIGNALS:
-            given = operation.arguments[0] if operation.arguments else None
-            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
-            if barrier is None or barrier.kind not in BARRIERS:
-                return None
-            uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
-            uses[barrier].append(index)
+        given = operation.arguments[0] if operation.arguments else None
+        barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
+        if barrier is None or barrier.kind not in BARRIERS:
+            return None
+        uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
+        uses[barrier].append(reach.order[id(reached)])
     return found
 
 
@@ -77,8 +77,9 @@ def may_order(reached: Reached) -> bool:
 
 
 def _is_meeting(operation: Operation) -> bool:
-    is_cluster_wide = operation.name.startswith("T.ptx.barrier.cluster")
-    return operation.op in MEETINGS or is_cluster_wide or may_meet_inside(operation)
+    if operation.op is Op.OTHER:
+        return operation.name.startswith("T.ptx.barrier.cluster")
+    return operation.op in MEETINGS or may_meet_inside(operation)
 
 
 def implied(

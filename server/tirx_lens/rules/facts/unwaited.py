@@ -17,7 +17,7 @@ from tirx_lens.model.expr import Variable, constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.bulk import Direction
-from tirx_lens.rules.facts.course import apart, written_by
+from tirx_lens.rules.facts.course import WRITES, apart, written_by
 from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.naming import naming
@@ -337,23 +337,19 @@ def _early_commits(kernel: _Kernel) -> Iterator[Found]:
 
 def _tracked(reach: ReachMap) -> list[int]:
     """Return the places of tensor-core work, which a commit tells the end of."""
-    found: list[int] = []
-    for index, reached in enumerate(reach.reached):
-        operation = reached.operation
-        if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_RAW):
-            is_tracked = True
-        else:
-            written = written_by(reached)
-            is_tracked = written is not None and memory_of(written.buffer) is Memory.TENSOR
-        if is_tracked and reached.participants.possible:
-            found.append(index)
-    return found
+    found = list(reach.of(Op.GEMM_ASYNC))
+    found += [one for one in reach.instructions if one.operation.name.startswith(_RAW)]
+    for reached in reach.of(*WRITES):
+        written = written_by(reached)
+        if written is not None and memory_of(written.buffer) is Memory.TENSOR:
+            found.append(reached)
+    return sorted(reach.order[id(one)] for one in found if one.participants.possible)
 
 
 def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     """Return the accesses to each buffer that an engine writes."""
     found: dict[KernelObject, _Uses] = defaultdict(_Uses)
-    if any(reached.operation.name.startswith(_RAW) for reached in reach.reached):
+    if any(one.operation.name.startswith(_RAW) for one in reach.instructions):
         return {}
     named, copies = naming(view).by_operation, engine_copies(reach)
     for index, reached in enumerate(reach.reached):
