@@ -3,6 +3,9 @@
 TIRx Lens, `ruff server` and `basedpyright-langserver` get the same messages from the same small
 client, in turns, on the largest kernel of `kernels/`. Run it with the development requirements
 installed: `python benchmarks/editing.py [--changes N] [--starts N]`. It prints a Markdown table.
+With `--sizes` it changes texts of several sizes instead: kernels as they are, many builders in one
+file, one long kernel, and the longest file of the corpus, which has no kernel that any of the
+three reads as one.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from keystroke import builders, long_kernel
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 SERVERS = {
@@ -33,6 +38,7 @@ BARRIER = "T.cuda.warpgroup_sync("
 BROKEN = "T.cuda.cta_sync(); no_such_name"
 MARKS = ("cta_sync", "no_such_name")
 LIMIT = 60  # seconds that one session may last
+CORPUS = ROOT / ".build" / "corpus"  # `make setup-test` brings it
 PUBLISH = "textDocument/publishDiagnostics"
 
 
@@ -90,14 +96,19 @@ class Client:
             pass
         return message
 
-    def diagnostics(self, uri: str, version: int, line: int, *, broken: bool) -> None:
-        """Wait until a server says of a version that a line is broken, or that it is not."""
+    def diagnostics(self, uri: str, version: int, line: int | None, *, broken: bool) -> None:
+        """Wait until a server says of a version that a line is broken, or that it is not.
+
+        Without a line, until it says anything of that version.
+        """
         while True:
             message = self.receive()
             if message.get("method") != PUBLISH or message["params"]["uri"] != uri:
                 continue
             if message["params"].get("version", version) != version:
                 continue
+            if line is None:
+                return
             here = [
                 problem["message"]
                 for problem in message["params"]["diagnostics"]
@@ -153,23 +164,31 @@ class Times:
         }
 
 
-def measure(command: list[str], path: Path, times: Times, changes: int) -> None:
-    """Start a server once, open the file, and break and mend one line of it in turns."""
+def measure(
+    command: list[str], path: Path, times: Times, changes: int, place: str | None = BARRIER
+) -> None:
+    """Start a server once, open the file, and break and mend one line of it in turns.
+
+    The line is the one in the middle of those with `place`. Without one it is the middle of the
+    file, and any answer to a version counts.
+    """
     text = path.read_text()
     lines = text.splitlines()
-    line = next(number for number, content in enumerate(lines) if BARRIER in content)
-    column = lines[line].index(BARRIER)
+    with_place = [n for n, content in enumerate(lines) if place is not None and place in content]
+    shown_at = with_place[len(with_place) // 2] if place is not None else None
+    line = len(lines) // 2 if shown_at is None else shown_at
+    column = 0 if place is None else lines[line].index(place)
     good = lines[line][column:]
     uri = path.as_uri()
     began = time.perf_counter()
-    client = Client(command)
+    client = Client(command, LIMIT if place is not None else 10 * LIMIT)
     client.initialize(path.parent)
     times.initialize.append((time.perf_counter() - began) * 1000)
     client.send(method="initialized", params={})
     document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
     began = time.perf_counter()
     client.send(method="textDocument/didOpen", params={"textDocument": document})
-    client.diagnostics(uri, 1, line, broken=False)
+    client.diagnostics(uri, 1, shown_at, broken=False)
     times.opened.append((time.perf_counter() - began) * 1000)
     shown = good
     for version in range(2, changes + 2):
@@ -189,7 +208,7 @@ def measure(command: list[str], path: Path, times: Times, changes: int) -> None:
             method="textDocument/didChange",
             params={"textDocument": identifier, "contentChanges": [change]},
         )
-        client.diagnostics(uri, version, line, broken=broken)
+        client.diagnostics(uri, version, shown_at, broken=broken)
         times.changed.append((time.perf_counter() - began) * 1000)
         shown = other
     client.stop()
@@ -222,7 +241,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--changes", type=int, default=50)
     parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--sizes", action="store_true", help="change texts of several sizes")
     arguments = parser.parse_args()
+    if arguments.sizes:
+        sizes(arguments.changes)
+        return
     kernel = max((ROOT / "kernels").glob("*.py"), key=lambda candidate: candidate.stat().st_size)
     measured = {name: Times() for name in SERVERS}
     with tempfile.TemporaryDirectory() as folder:  # where no configuration of ours applies
@@ -232,6 +255,38 @@ def main() -> None:
     count = len(kernel.read_text().splitlines())
     print(f"`kernels/{kernel.name}`, {count} lines; {os.cpu_count()} cores, load ", end="")
     print(f"{os.getloadavg()[0]:.1f}, Python {platform.python_version()}\n\n{table(measured)}")
+
+
+def sizes(changes: int) -> None:
+    """Print how long changes take in texts of several sizes."""
+    kernels = ROOT / "kernels"
+    longest = max(
+        CORPUS.rglob("*.py"), key=lambda file: file.read_bytes().count(b"\n"), default=None
+    )
+    texts = {
+        "one builder": ((kernels / "gemm_step9_two_consumers.py").read_text(), BARRIER),
+        "flash attention": ((kernels / "flash_attention.py").read_text(), BARRIER),
+        "10 builders": (builders(10), BARRIER),
+        "one long kernel": (long_kernel(16), BARRIER),
+        "74 builders": (builders(74), BARRIER),
+    }
+    if longest is not None:
+        texts[longest.name] = longest.read_text(), None
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python ", end="")
+    print(f"{platform.python_version()}, {changes} changes of each\n")
+    print(f"| ms, median (p95) | lines | {' | '.join(SERVERS)} |")
+    print(f"|---|---|{'---|' * len(SERVERS)}")
+    for name, (text, place) in texts.items():
+        cells = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "kernel.py")
+            path.write_text(text)
+            for command in SERVERS.values():
+                times = Times()
+                measure(command, path, times, changes, place)
+                p95 = percentile(times.changed, 0.95)
+                cells.append(f"{statistics.median(times.changed):.1f} ({p95:.1f})")
+        print(f"| {name} | {text.count(chr(10))} | {' | '.join(cells)} |", flush=True)
 
 
 def measure_all(measured: dict[str, Times], path: Path, starts: int, changes: int) -> None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.analysis import analyse
 from tirx_lens.incremental import Analyser
+from tirx_lens.lsp.stdio import collect_seldom
 from tirx_lens.model.source import SourceText
 from tirx_lens.syntax.tree import parse
 
@@ -101,6 +102,7 @@ def main() -> None:
         subprocess.run(command, input=source.data, stdout=subprocess.DEVNULL, check=False)
 
     load = os.getloadavg()[0]
+    collect_seldom()  # as the server does
     print(
         f"`{KERNEL}`, {os.cpu_count()} cores, load {load:.1f}, Python {platform.python_version()}\n"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from editing import PUBLISH, Client
 
 REST = 1.0  # seconds without a tick of processor time, after which a server is at rest
+LONG_REST = 7.0  # the same, where the server shall have given memory back: it waits for 5
 
 
 class Listener(Client):
@@ -63,10 +64,10 @@ class Listener(Client):
         }
         self.request("textDocument/codeAction", params)
 
-    def come_to_rest(self) -> None:
+    def come_to_rest(self, rest: float = REST) -> None:
         """Wait until the server has had nothing to do for a while: kernels run after a pause."""
         before, since = ticks(self.process.pid), time.monotonic()
-        while time.monotonic() - since < REST:
+        while time.monotonic() - since < rest:
             time.sleep(0.1)
             if (now := ticks(self.process.pid)) > before + 1:
                 before, since = now, time.monotonic()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editing import SERVERS
-from listening import Listener
+from listening import LONG_REST, Listener
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / ".build" / "corpus"
@@ -51,11 +51,11 @@ def measure(command: list[str], files: dict[str, str], folder: Path) -> Held:
     for uri, text in files.items():
         client.open(uri, text)
         client.until_analysed(uri)
-    client.come_to_rest()
+    client.come_to_rest(LONG_REST)
     opened, peak = client.megabytes(), client.megabytes("VmHWM")
     for uri in files:
         client.send(method="textDocument/didClose", params={"textDocument": {"uri": uri}})
-    client.come_to_rest()
+    client.come_to_rest(LONG_REST)
     closed = client.megabytes()
     client.stop()
     return Held(started, opened, peak, closed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -74,12 +75,65 @@ def test_a_process_that_dies_costs_its_own_thing() -> None:
 def test_little_work_stays_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "available_cores", lambda: 2)
     assert run([9] * 20, None)[1] == {os.getpid()}
-    monkeypatch.setattr(jobs, "PATIENCE", 0.01)
+    monkeypatch.setitem(jobs.PATIENCE, "fork", 0.01)
     values, processes, calls = run([4, 4, 4, *range(9)], None)
     assert values == [16, 16, 16, *(n * n for n in range(9))]
     assert os.getpid() in processes
     assert len(processes) > 1
     assert calls == 12
+
+
+CALLS: list[int] = []
+"""What this process has worked on."""
+
+
+def noted(number: int) -> tuple[int, list[int]]:
+    CALLS.append(number)
+    return os.getpid(), list(CALLS)
+
+
+def weight(number: int) -> float:
+    return number % 10
+
+
+def test_the_heaviest_are_begun_first() -> None:
+    numbers = list(range(40))
+    work = Work(noted, lambda number, reason: (0, [number]), weight)
+    results = work_through(numbers, work, 3, lambda: None)
+    assert [calls[-1] for _, calls in results] == numbers
+    for _, calls in results:
+        weights = [weight(number) for number in calls]
+        assert weights == sorted(weights, reverse=True)
+    begun_first = {calls[0] for _, calls in results}
+    assert {weight(number) for number in begun_first} == {9}
+    assert work_through(numbers, work, 1, lambda: None)[-1][1][-40:] == numbers
+
+
+def test_large_things_and_results_fill_no_pipe() -> None:
+    """Were they in the pipes, both sides would wait until the other one reads."""
+    things = [bytes([number]) * 1_000_000 for number in range(12)]
+    work = Work(bytes.upper, lambda thing, reason: b"")
+    assert work_through(things, work, 2, lambda: None) == [thing.upper() for thing in things]
+
+
+def test_processes_that_inherit_nothing_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS."""
+    monkeypatch.setattr(jobs, "_start_method", lambda: "spawn")
+    died = "its process ended with exit code 7"
+    values, processes, calls = run([1, 2, 101, 3, 4, 5], 2)
+    assert values == [1, 4, died, 9, 16, 25]
+    assert calls == 6
+    assert os.getpid() not in processes
+
+
+def test_garbage_is_collected_afterwards_as_before() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count()
+    work = Work(lambda _: gc.get_threshold()[0], lambda number, reason: 0)
+    assert work_through([1, 2], work, 1, lambda: None)[0] > before[0][0]
+    assert work_through([1, 2], work, 2, lambda: None)[0] > before[0][0]
+    with pytest.raises(ZeroDivisionError):
+        work_through([0], Work(lambda number: 1 // number, work.lost), 1, lambda: None)
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
 
 
 SLEEPER = textwrap.dedent("""

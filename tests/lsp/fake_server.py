@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tirx_lens.analysis import Selection
     from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.targets import Target
+    from tirx_lens.lsp.server import LensServer
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
 
@@ -185,17 +186,19 @@ def _finding(code: str, span: Span) -> Finding:
     return Finding(code, "bad-word", severity, "This word is bad.", span, fix, related)
 
 
-if __name__ == "__main__":
-    from tirx_lens.lsp.startup import load_protocol_types
-
-    load_protocol_types()
+def make() -> LensServer:
     from tirx_lens.lsp import settings
     from tirx_lens.lsp.logs import log_to_stderr
     from tirx_lens.lsp.server import create_server
-    from tirx_lens.lsp.stdio import serve
 
     # The rules of this server stand in no registry, so their codes are taken as they are.
     settings.known_codes = lambda _, codes: (codes, [])
 
     log_to_stderr("info")
-    sys.exit(serve(create_server(analyse, FakeCompiler)))
+    return create_server(analyse, FakeCompiler)
+
+
+if __name__ == "__main__":
+    from tirx_lens.lsp.startup import start
+
+    sys.exit(start(make))

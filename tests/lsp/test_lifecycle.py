@@ -155,13 +155,15 @@ def test_nothing_but_messages_comes_on_standard_output():
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import fake_server\n"
-        "from tirx_lens.lsp.server import create_server\n"
-        "from tirx_lens.lsp.stdio import serve\n"
+        "from tirx_lens.lsp.startup import start\n"
         "def analyse(source, selection, given, run_while=None):\n"
         "    print('a stray line')\n"
         "    import os; os.write(1, b'another')\n"
         "    return fake_server.analyse(source, selection, given)\n"
-        "sys.exit(serve(create_server(analyse)))\n"
+        "def make():\n"
+        "    from tirx_lens.lsp.server import create_server\n"
+        "    return create_server(analyse)\n"
+        "sys.exit(start(make))\n"
     )
     folder = FAKE_SERVER[1].rpartition("/")[0]
     client = RawClient([sys.executable, "-c", program, folder])
@@ -217,7 +219,7 @@ def test_starting_loads_neither_the_parser_nor_the_compiler():
     program = (
         "import sys\n"
         "from tirx_lens.cli import server as command\n"
-        "from tirx_lens.lsp.startup import load_protocol_types\n"
+        "from tirx_lens.lsp.protocol_types import load_protocol_types\n"
         "load_protocol_types()\n"
         "from tirx_lens.lsp.server import create_server\n"
         "create_server()\n"
@@ -229,17 +231,3 @@ def test_starting_loads_neither_the_parser_nor_the_compiler():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
-
-
-def test_the_types_are_whole_though_they_load_faster():
-    program = (
-        "import attrs\n"
-        "from tirx_lens.lsp.startup import load_protocol_types\n"
-        "before = attrs.define\n"
-        "load_protocol_types()\n"
-        "assert attrs.define is before\n"
-        "from lsprotocol.types import Position, Range\n"
-        "one, other = (Range(Position(1, 2), Position(3, 4)) for _ in range(2))\n"
-        "assert one == other and Position(1, 2) < Position(1, 3)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

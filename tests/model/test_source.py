@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from tirx_lens.model.source import Encoding, Position, SourceText
@@ -64,3 +66,14 @@ def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
 def test_a_line_ends_as_it_does_or_as_the_one_above(text: str, ends: list[str]) -> None:
     source = SourceText(text)
     assert [source.line_end(line) for line in range(len(source.line_starts))] == ends
+
+
+def test_a_pickle_has_the_text_once() -> None:
+    source = SourceText("x = 1\n" * 10_000)
+    assert len(source.line_starts) == 10_001
+    source.answers["a question"] = "its answer"
+    pickled = pickle.dumps(source)
+    assert len(pickled) < len(source.text) + 1_000
+    copied = pickle.loads(pickled)
+    assert copied == source
+    assert (copied.line_starts, copied.answers) == (source.line_starts, {})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from tirx_lens.api.forms import candidates, next_tokens, token_of
 from tirx_lens.model.installed import TVM, TVM_TIRX
@@ -57,10 +58,23 @@ class Judgement:
         return self.trouble in (Trouble.NAME, Trouble.MODIFIER, Trouble.STRING_FORM)
 
 
+class _Written(NamedTuple):
+    """What a release is asked about a call, wherever it stands."""
+
+    name: str
+    positional: int
+    keywords: tuple[str, ...]
+    complete: bool
+
+
 def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
     """Return what a release has against a call; None where it has nothing, or cannot tell."""
-    if call.name != (name := as_of_tvm(call.name)):
-        call = replace(call, name=name)
+    name = as_of_tvm(call.name)
+    return _judge(surface, _Written(name, call.positional, call.keywords, call.complete))
+
+
+@lru_cache(maxsize=4096)  # a kernel calls the same things again and again, in every version
+def _judge(surface: Surface, call: _Written) -> Judgement | None:
     if call.name.startswith(LANG):
         return _lang(surface, call)
     if not call.name.startswith(TIRX):
@@ -84,11 +98,13 @@ def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
 
 def as_of_tvm(path: str) -> str:
     """Spell a path of `tvm_tirx` as if it were one of `tvm`."""
+    if not path.startswith(TVM_TIRX):
+        return path
     package, dot, rest = path.partition(".")
     return f"{TVM}{dot}{rest}" if package == TVM_TIRX else path
 
 
-def _tile(surface: Surface, call: WrittenCall, names: Sequence[str]) -> Judgement | None:
+def _tile(surface: Surface, call: _Written, names: Sequence[str]) -> Judgement | None:
     words = names[1:] if names[0] == "tile" else names
     if len(words) == 2 and words[0] in surface.scopes:
         owner, word = f"Tx.{words[0]}", words[1]
@@ -103,7 +119,7 @@ def _tile(surface: Surface, call: WrittenCall, names: Sequence[str]) -> Judgemen
 
 
 def _function(
-    surface: Surface, call: WrittenCall, names: Sequence[str], root: str
+    surface: Surface, call: _Written, names: Sequence[str], root: str
 ) -> Judgement | None:
     """Judge a name in a tree of functions: `T.cuda.cta_sync`, `T.ptx.tcgen05.wait.ld` of 0.26."""
     path = root
@@ -116,7 +132,7 @@ def _function(
 
 
 def _ptx(
-    surface: Surface, call: WrittenCall, names: Sequence[str], chain: str | None
+    surface: Surface, call: _Written, names: Sequence[str], chain: str | None
 ) -> Judgement | None:
     if surface.families is None:
         if chain is not None:
@@ -131,7 +147,7 @@ def _ptx(
     return _form(surface, tuple(tokens), call)
 
 
-def _form(surface: Surface, tokens: tuple[str, ...], call: WrittenCall) -> Judgement | None:
+def _form(surface: Surface, tokens: tuple[str, ...], call: _Written) -> Judgement | None:
     owner = ".".join(tokens)
     left = candidates(surface, tokens)
     if not left:
@@ -159,7 +175,7 @@ def _form(surface: Surface, tokens: tuple[str, ...], call: WrittenCall) -> Judge
     return Judgement(trouble, "", owner, tuple(sorted(operands, key=lambda one: (len(one), one))))
 
 
-def _lang(surface: Surface, call: WrittenCall) -> Judgement | None:
+def _lang(surface: Surface, call: _Written) -> Judgement | None:
     words = call.name.split(".")
     if words[-1] in surface.classes:
         return _arguments(surface.classes[words[-1]].init, call, words[-1])
@@ -171,7 +187,7 @@ def _lang(surface: Surface, call: WrittenCall) -> Judgement | None:
     return _arguments(methods[words[-1]], call, f"{words[-2]}.{words[-1]}")
 
 
-def _arguments(signature: Signature | None, call: WrittenCall, owner: str) -> Judgement | None:
+def _arguments(signature: Signature | None, call: _Written, owner: str) -> Judgement | None:
     if signature is None:
         return None
     most = signature.most_positional

@@ -59,7 +59,7 @@ class LangClass:
     methods: Mapping[str, Signature | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is read once
 class Surface:
     """What one release has, by canonical names: `T.cuda.cta_sync`, `Tx.copy_async`.
 

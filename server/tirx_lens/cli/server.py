@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+
+    from tirx_lens.lsp.server import LensServer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the client ends the session."""
-    gc.disable()  # loading makes many objects and no garbage; `serve` turns it on again
-    from tirx_lens.lsp.startup import load_protocol_types
+    from tirx_lens.lsp.startup import start
 
-    load_protocol_types()
-    from tirx_lens.lsp.logs import log_to_stderr
-    from tirx_lens.lsp.server import create_server
-    from tirx_lens.lsp.stdio import serve
+    def make() -> LensServer:
+        from tirx_lens.lsp.logs import log_to_stderr
+        from tirx_lens.lsp.server import create_server
 
-    log_to_stderr(arguments.log_level)
-    return serve(create_server())
+        log_to_stderr(arguments.log_level)
+        return create_server()
+
+    return start(make)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.builders import Builder, BuilderKind
 from tirx_lens.compile.closure import closure_of
 from tirx_lens.compile.request import BuildRequest, Limits, Scalar
+from tirx_lens.syntax.constants import constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def parse_argument(text: str) -> tuple[str, Scalar]:
 def parse_value(text: str) -> Scalar:
     """Read the value of an argument: a Python literal, or a bare word as a string."""
     try:
-        value = ast.literal_eval(text)
+        value = constant(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, (int, float, str, bool, type(None))) else text

@@ -5,10 +5,10 @@ What the convention means is said in `worker.registered`, which reads the runnin
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tirx_lens.syntax.constants import constant
 from tirx_lens.syntax.tree import children_of, field_of, text_of, walk
 from tirx_lens.worker.registered import BUILDER as REGISTERED_BUILDER
 from tirx_lens.worker.registered import LABEL
@@ -66,8 +66,8 @@ def _labels(configs: Node) -> Iterator[str]:
         if key is None or value is None or value.type != "string" or key.type != "string":
             continue
         try:
-            if ast.literal_eval(text_of(key)) == LABEL:
-                label = ast.literal_eval(text_of(value))
+            if constant(text_of(key)) == LABEL:
+                label = constant(text_of(value))
                 if isinstance(label, str):
                     yield label
         except (ValueError, SyntaxError):  # an f-string: known when the module runs

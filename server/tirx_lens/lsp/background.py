@@ -34,7 +34,10 @@ class Background:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._queue.put((function, loop, future))
-        return await future
+        try:
+            return await future
+        finally:  # what was raised knows this frame, and the future what was raised
+            del future
 
     def close(self) -> None:
         """Let the threads end after what they do now, without waiting for them."""
@@ -55,6 +58,8 @@ class Background:
                 loop.call_soon_threadsafe(_settle, future, result, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 return
+            # Until the next work comes, this thread would hold what the last one was about.
+            del work, function, loop, future, result, error
 
 
 def _settle(future: asyncio.Future[Any], result: object, error: BaseException | None) -> None:

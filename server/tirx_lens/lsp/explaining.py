@@ -106,10 +106,11 @@ class Explanations:
         options = self._server.projects.options(uri)
         if options.is_excluded:
             return Reading(document.source, ())
-        if uri not in self._libraries:
-            self._libraries[uri] = library_of(self._server, uri)
+        library = self._libraries[uri] if uri in self._libraries else library_of(self._server, uri)
+        if uri in self._readings:  # it may have been closed meanwhile
+            self._libraries[uri] = library
         given = self._server.given_for(uri, document.source)
-        return read(document.source, given, self._libraries[uri])
+        return read(document.source, given, library)
 
     def refresh_hints(self) -> None:
         """Have a client that can ask for its inlay hints anew."""

@@ -71,6 +71,10 @@ class Projects:
         self._known = {}
         self._server.environments.forget()
 
+    def close(self, uri: str) -> None:
+        """Drop what is known of a document that is closed."""
+        self._known.pop(uri, None)
+
     def targets(self, uri: str | None) -> tuple[Target, ...]:
         """Return the targets that the project of a document names.
 

@@ -20,6 +20,7 @@ from pygls.protocol import (
 
 from tirx_lens.lsp import messages, problem_messages, target_messages
 from tirx_lens.lsp.cells import document_of, into_cells, into_text
+from tirx_lens.lsp.greeting import least
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -60,6 +61,7 @@ class LensProtocol(LanguageServerProtocol):
     - Open documents go to `server.documents` and not to pygls's workspace: see `Documents`.
     - The parameters of our own messages stay plain JSON.
     - A handler that is done is forgotten; pygls keeps one for each notification for ever.
+    - An `initialize` that was answered before the server was loaded gets no second answer.
     - A question about a cell of a notebook is one about the notebook's text: see `cells`.
     """
 
@@ -68,6 +70,8 @@ class LensProtocol(LanguageServerProtocol):
     def __init__(self, server: Any, converter: Converter) -> None:
         super().__init__(server, converter)
         self._asked: dict[str | int, AskedCell] = {}
+        self.answered: int | str | None = None
+        """The id of an `initialize` that has its answer and is still to come."""
 
     def get_message_type(  # type: ignore[override]  # pygls caches; there is nothing to cache
         self, method: str
@@ -85,7 +89,10 @@ class LensProtocol(LanguageServerProtocol):
             return self._converter.structure(data, self._class_of(data))
         except Exception as error:
             method, message_id = data.get("method"), data.get("id")
-            reason = _reason(error)
+            reason = reason_of(error)
+            if self.answered is not None and message_id == self.answered:
+                _log.warning("ignored what the client says it can do: %s", reason)
+                return self._converter.structure(least(data), self._class_of(data))
             _log.error("could not decode the parameters of %r: %s", method, reason)
             if "method" in data and isinstance(message_id, (int, str)):
                 invalid = JsonRpcInvalidParams(f"{method}: {reason}")
@@ -135,6 +142,9 @@ class LensProtocol(LanguageServerProtocol):
         Where the notebook has changed since it was asked about, nobody knows which version the
         reply is of, and the client is told to ask again.
         """
+        if self.answered is not None and msg_id == self.answered:
+            self.answered = None
+            return
         cell = self._asked.pop(msg_id, None)
         if cell is not None and error is None and result is not None:
             newest = self._server.documents.get(cell.notebook.uri)
@@ -217,6 +227,8 @@ class LensProtocol(LanguageServerProtocol):
 def converter() -> Converter:
     """Make the converter between JSON and messages, our own messages included."""
     made: Converter = default_converter()  # type: ignore[no-untyped-call]
+    # All errors of a message at once are more than anybody is told, and slower to be ready for.
+    made.detailed_validation = False
     made.register_structure_hook(messages.RawRequest, _raw_request)
     return made
 
@@ -225,7 +237,7 @@ def _raw_request(data: dict[str, Any], _: type) -> messages.RawRequest:
     return messages.RawRequest(data["id"], data["method"], data.get("params"), data["jsonrpc"])
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the innermost cause, which names the field; the outer ones name classes of ours."""
     while (cause := error.__cause__) is not None:
         error = cause

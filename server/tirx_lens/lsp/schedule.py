@@ -178,7 +178,8 @@ class Schedule:
             )
             return ()
         before = self._depends.get(document.uri)
-        self._depends[document.uri] = analysis
+        if document.uri in self._newest:  # it may have been closed meanwhile
+            self._depends[document.uri] = analysis
         if before is None or before.unread != analysis.unread:
             for kernel, reason in analysis.unread:
                 _log.info("kernel %s of %s is not checked: %s", kernel, document.uri, reason)

@@ -36,6 +36,7 @@ from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.environments import Environments
 from tirx_lens.lsp.file_version import FileVersions
+from tirx_lens.lsp.giving_back import GivingBack
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
@@ -87,6 +88,7 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
+        self.giving_back = GivingBack(self.background)
         self.environments = Environments(self)
         self.versions = FileVersions(self)
         self.projects = Projects(self)
@@ -161,6 +163,7 @@ class LensServer(LanguageServer):
         if not document.is_python and not is_configuration(document.uri):
             return
         self.explanations.forget(document.uri)
+        self.giving_back.note_edit()
         if self.settings.enable:
             self.schedule.submit(document)
         else:
@@ -177,11 +180,13 @@ class LensServer(LanguageServer):
     def close_document(self, uri: str) -> None:
         """Forget a document and take its diagnostics off the screen."""
         document = self.documents.close(uri)
+        self.giving_back.note_close()
         self.schedule.forget(document.uri if document else uri)
         self.explanations.close(document.uri if document else uri)
         self.versions.close(document.uri if document else uri)
         self.reports.forget(document.uri if document else uri)
         self.lenses.forget(document.uri if document else uri)
+        self.projects.close(document.uri if document else uri)
         shown = self._shown.pop(document.uri, None) if document is not None else None
         if document is None or self.all_files.closed(document, shows=bool(shown)):
             return
@@ -251,6 +256,7 @@ class LensServer(LanguageServer):
         """Stop all work under way. Nothing is sent after."""
         self.schedule.close()
         self.all_files.close()
+        self.giving_back.close()
         self.background.close()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.cuda.close(), _CLOSE_LIMIT)

@@ -1,22 +1,28 @@
-"""Loading the protocol's types in less time."""
+"""Starting the server: the client is greeted, then all is loaded, then it is served."""
 
 from __future__ import annotations
 
-from functools import partial
+import gc
+from typing import TYPE_CHECKING
 
-import attrs
+from tirx_lens.lsp.greeting import greet, take_streams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirx_lens.lsp.server import LensServer
 
 
-def load_protocol_types() -> None:
-    """Import lsprotocol with classes that have no `__repr__`.
+def start(make: Callable[[], LensServer]) -> int:
+    """Serve one client on standard input and output until it ends the session.
 
-    It makes some 550 attrs classes when it is imported, and attrs compiles the methods of each from
-    source: most of the time a server takes to answer `initialize`. A `__repr__`, which nothing but
-    pygls's own debug log would print, is over a third of that.
+    `make` imports the server, so that nothing of it is loaded before. Returns the exit code.
     """
-    define = attrs.define
-    attrs.define = partial(define, repr=False)
-    try:
-        import lsprotocol.types  # noqa: F401
-    finally:
-        attrs.define = define
+    gc.disable()  # loading makes many objects and no garbage; `serve` turns it on again
+    connection = greet(take_streams())
+    from tirx_lens.lsp.protocol_types import load_protocol_types
+
+    load_protocol_types()
+    from tirx_lens.lsp.stdio import serve
+
+    return serve(make(), connection)

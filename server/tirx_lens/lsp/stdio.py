@@ -10,46 +10,49 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from pygls.io_ import StdoutWriter, run_async
+
+from tirx_lens.lsp.greeting import CHUNK
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from tirx_lens.lsp.greeting import Connection
     from tirx_lens.lsp.server import LensServer
 
 _log = logging.getLogger(__name__)
 
-_CHUNK = 1 << 16
 _COLLECT = (20_000, 10, 10)
 """When to look for garbage in cycles: an analysis makes thousands of objects that are in none."""
 
 
-def serve(server: LensServer) -> int:
+def collect_seldom() -> None:
+    """Look for garbage in cycles as seldom as it comes, and never among what was loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+    gc.enable()
+
+
+def serve(server: LensServer, connection: Connection) -> int:
     """Serve one client until it says `exit`, closes the pipe or dies; return the exit code.
 
     0 when the client asked for the end with `shutdown`, else 1, as the protocol wants it.
     """
-    # Whatever else writes to standard output must not get in among the messages.
-    sys.stdout.flush()
-    channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # An analysis gives way to the message loop after 1 ms at most, not Python's usual 5.
     sys.setswitchinterval(0.001)
-    gc.collect()
-    gc.freeze()  # what was loaded stays: no collection need look at it again
-    gc.set_threshold(*_COLLECT)
-    gc.enable()
+    collect_seldom()
     try:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):
-            asyncio.run(_session(server, sys.stdin.fileno(), channel))
+            asyncio.run(_session(server, connection))
     except (KeyboardInterrupt, asyncio.CancelledError):
         os._exit(130)  # the thread that reads standard input is blocked in it
     server.thread_pool.shutdown()
     with contextlib.suppress(BrokenPipeError):
-        channel.close()
+        connection.channel.close()
     return 0 if server.was_asked_to_shut_down else 1
 
 
@@ -60,10 +63,10 @@ class PipeReader:
     interpreter makes every one of those ways a wait.
     """
 
-    def __init__(self, descriptor: int, executor: Executor) -> None:
+    def __init__(self, descriptor: int, executor: Executor, read: bytes = b"") -> None:
         self._descriptor = descriptor
         self._executor = executor
-        self._buffer = bytearray()
+        self._buffer = bytearray(read)
 
     async def readline(self) -> bytes:
         """Return the next line with its end, or what is left at the end of the input."""
@@ -82,7 +85,7 @@ class PipeReader:
 
     async def _more(self) -> bool:
         loop = asyncio.get_running_loop()
-        chunk = await loop.run_in_executor(self._executor, os.read, self._descriptor, _CHUNK)
+        chunk = await loop.run_in_executor(self._executor, os.read, self._descriptor, CHUNK)
         self._buffer += chunk
         return bool(chunk)
 
@@ -92,13 +95,14 @@ class PipeReader:
         return taken
 
 
-async def _session(server: LensServer, stdin: int, channel: BinaryIO) -> None:
-    server.protocol.set_writer(StdoutWriter(channel))
+async def _session(server: LensServer, connection: Connection) -> None:
+    server.protocol.set_writer(StdoutWriter(connection.channel))
+    server.protocol.answered = connection.answered
     _end_on_interrupt()
     try:
         await run_async(
             stop_event=threading.Event(),
-            reader=PipeReader(stdin, server.thread_pool),
+            reader=PipeReader(connection.stdin, server.thread_pool, connection.read),
             protocol=server.protocol,
             logger=_log,
             error_handler=server.report_server_error,

@@ -34,6 +34,7 @@ class Memory(Kind):
     LOCAL = "registers"
 
 
+_NO_POSITION = 99  # of an argument that is given by its keyword alone
 _BY_SCOPE = {
     "global": Memory.GLOBAL,
     "shared": Memory.SHARED,
@@ -55,7 +56,7 @@ def memory_of(buffer: KernelObject) -> Memory | None:
     maker = buffer.class_name
     if not maker or maker == "T.match_buffer":  # a parameter of the kernel
         return Memory.GLOBAL
-    scope = dict(buffer.keywords).get("scope")
+    scope = buffer.argument(_NO_POSITION, "scope")
     if isinstance(scope, Const):
         return _BY_SCOPE.get(str(scope.value))
     if maker in ("T.alloc_local", "T.local_scalar", "T.wg_reg_tile"):
@@ -112,31 +113,37 @@ class Region:
 
 def region_of(expr: Expr | None) -> Region | None:
     """Return the part of a buffer that an argument names: `As[stage, :, :]`, or all of `As`."""
-    match expr:
-        case Ref(target=target) if target.kind is ObjectKind.BUFFER:
-            return Region(target)
-        case Item(base=Ref(target=target), index=index) if target.kind is ObjectKind.BUFFER:
-            return Region(target, index.items if isinstance(index, Sequence) else (index,))
-    return None
+    index: Expr | None = None
+    if isinstance(expr, Item):
+        index = expr.index
+        expr = expr.base
+    if not isinstance(expr, Ref) or expr.target.kind is not ObjectKind.BUFFER:
+        return None
+    if index is None:
+        return Region(expr.target)
+    return Region(expr.target, index.items if isinstance(index, Sequence) else (index,))
 
 
 def buffers_in(expr: Expr) -> Iterator[KernelObject]:
     """Yield the buffers that an expression names, views of them included."""
-    match expr:
-        case Ref(target=target) if target.kind is ObjectKind.BUFFER:
-            yield target
-        case Item(base=base, index=index):
-            yield from buffers_in(base)
-            yield from buffers_in(index)
-        case Member(base=base):
-            yield from buffers_in(base)
-        case Call(callee=callee, arguments=arguments):
-            yield from buffers_in(callee)
-            for argument in arguments:
-                yield from buffers_in(argument)
-        case Sequence(items=items) | Apply(operands=items):
-            for item in items:
-                yield from buffers_in(item)
+    pending = [expr]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Ref):
+            if part.target.kind is ObjectKind.BUFFER:
+                yield part.target
+        elif part.weight == 1:  # as most are
+            continue
+        elif isinstance(part, Item):
+            pending += (part.index, part.base)
+        elif isinstance(part, Member):
+            pending.append(part.base)
+        elif isinstance(part, Call):
+            pending += (*reversed(part.arguments), part.callee)
+        elif isinstance(part, Sequence):
+            pending += reversed(part.items)
+        elif isinstance(part, Apply):
+            pending += reversed(part.operands)
 
 
 def _extent(index: Expr, size: Expr) -> int | None:

@@ -15,6 +15,8 @@ from tirx_lens.model.record import record
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tirx_lens.model.objects import KernelObject
 
 NOWHERE = Span(0, 0)
@@ -270,3 +272,12 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
         case Select(condition=condition, then=then, otherwise=otherwise):
             return (condition, then, otherwise)
     return ()
+
+
+def objects_in(expr: Expr) -> Collection[KernelObject]:
+    """Return the typed objects that an expression names, in the order of the text."""
+    if isinstance(expr, Ref):
+        return (expr.target,)
+    if expr.weight == 1:  # as most are
+        return ()
+    return [target for part in parts_of(expr) for target in objects_in(part)]

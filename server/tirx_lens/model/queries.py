@@ -24,6 +24,8 @@ def statements(block: Block) -> Iterator[Statement]:
     while pending:
         statement = pending.pop()
         yield statement
+        if isinstance(statement, Operation):  # as most are
+            continue
         for inner in reversed(blocks_of(statement)):
             pending.extend(reversed(inner.statements))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -55,6 +55,10 @@ class SourceText:
     r"""One text, with its line table. Lines end at `\n`, `\r\n` or a lone `\r`, as in LSP."""
 
     text: str
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what can be worked out again: a pickle has the text once."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def data(self) -> bytes:

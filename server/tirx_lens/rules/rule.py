@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.finding import Finding, Fix, Related, Severity, line_mark
 from tirx_lens.model.imported import TextWithImports
+from tirx_lens.model.listing import Listing
 from tirx_lens.model.outline import Outline
-from tirx_lens.model.queries import statement_span, statements
+from tirx_lens.model.queries import statement_span
 from tirx_lens.protocol.wanted import always
 from tirx_lens.threads.reach import reach
 
@@ -81,6 +82,11 @@ class KernelView:
         """The kernel's statements by their places."""
         return Outline(self.kernel.body)
 
+    @cached_property
+    def listing(self) -> Listing:
+        """The kernel's statements in program order."""
+        return Listing(self.kernel.body)
+
     def once(self, question: Callable[[KernelView], T]) -> T:
         """Return the answer to a question about the kernel; each is worked out once for all rules.
 
@@ -124,7 +130,7 @@ class KernelView:
         source = self.source
         if not isinstance(source, TextWithImports):
             return ()
-        spans = (statement_span(statement) for statement in statements(self.kernel.body))
+        spans = (statement_span(statement) for statement in self.listing.statements)
         texts = [source.text_of(span) for span in spans if span is not None]
         return tuple(dict.fromkeys(text.module for text in texts if text is not None))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
-from tirx_lens.model.kernel import Op
 from tirx_lens.model.span import Span
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
@@ -435,12 +434,6 @@ def _free_ids(reach: ReachMap, found: Sequence[Reached]) -> dict[int, int]:
     return dict(zip(needed, preferred, strict=False))
 
 
-def _has_known_bodies(view: KernelView) -> bool:
-    """Tell whether the text has the body of every function that the kernel calls."""
-    assert view.reach is not None
-    return all(reached.operation.op is not Op.OPAQUE for reached in view.reach.reached)
-
-
 def _narrowed(
     view: KernelView, reach: ReachMap, reached: Reached, ids: dict[int, int]
 ) -> Fix | None:
@@ -454,8 +447,7 @@ def _narrowed(
         return None
     start = operation.span.start + len(callee.rstrip().encode()) - len("cta_sync")
     call = f"warpgroup_sync({ids[warpgroup]})"
-    # A call whose body is not known may use any id.
-    known = view.once(_has_known_bodies)
+    known = not reach.is_opaque  # a call whose body is not known may use any id
     return Fix(
         f"Synchronise warpgroup {warpgroup} only: `{call}`",
         Applicability.SAFE if known else Applicability.UNSAFE,

@@ -407,8 +407,10 @@ class ArrivalCountMismatch(Rule):
     def _no_arrivals(self, reach: ReachMap) -> Iterator[Finding]:
         for init in reach.reached:
             barrier = init.operation.receiver
+            if init.operation.op is not Op.BARRIER_INIT or barrier is None:
+                continue
             count = constant_int(init.operation.argument(0, "count"))
-            if init.operation.op is Op.BARRIER_INIT and barrier and count is not None and count < 1:
+            if count is not None and count < 1:
                 message = (
                     f"`{barrier.name}` is initialised for {count} arrivals, and `mbarrier.init` "
                     "takes 1 and more: no phase of it ever ends as it should. Give the number of "

@@ -236,8 +236,7 @@ class KLoopMismatch(Rule):
             return
         found = handoffs(view)
         for signals in first.signals:
-            waits = [wait for wait in first.waits if wait.handoff is signals.handoff]
-            sides = sides_of(found, signals, waits, reach)
+            sides = sides_of(found, signals, first.waits_of(signals.handoff), reach)
             if sides is not None:
                 yield self._finding(view, sides)
 

@@ -348,7 +348,7 @@ class PipelinePhase(Rule):
             "wait, so the kernel hangs in its first round. Start at the other phase: parity 1 "
             "passes, because the phase before the first counts as over"
         )
-        alike = [w for w in first.waits if w.handoff is wait.handoff]
+        alike = first.waits_of(wait.handoff)
         freed = first.stuck(passing=alike)
         mended = not any(w.handoff in (wait.handoff, partner.handoff) for w in freed)
         places = [
@@ -393,7 +393,7 @@ def _fed_by(first: FirstRound, wait: Wait, own: Signals) -> Signals | None:
             continue
         if not all(first.comes_first(wait.reached, place) for place in signals.places):
             continue
-        takers = [w for w in first.waits if w.handoff is signals.handoff]
+        takers = first.waits_of(signals.handoff)
         if all(any(first.comes_first(t.reached, place) for t in takers) for place in own.places):
             return signals
     return None

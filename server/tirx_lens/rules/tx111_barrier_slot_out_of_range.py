@@ -428,13 +428,15 @@ def _beyond_in_some_thread(reach: ReachMap, place: Placed, slot: Expr, depth: in
     if any(True for _ in variables_in(slot)):
         return None
     outcome = reach.condition(Apply(Operator.GREATER_EQUAL, (slot, Const(depth))))
-    for reached in reach.reached if outcome.yes else ():
-        who = reached.participants
-        beyond = who.possible & outcome.yes
-        if reached.operation is place.operation and beyond and who.pick is not Pick.SOME:
-            those = describe(Participants(beyond, beyond, who.pick), reach.shape)
-            return f"slot {depth} or more in {those}"
-    return None
+    reached = reach.by_operation.get(id(place.operation)) if outcome.yes else None
+    if reached is None:
+        return None
+    who = reached.participants
+    beyond = who.possible & outcome.yes
+    if not beyond or who.pick is Pick.SOME:
+        return None
+    those = describe(Participants(beyond, beyond, who.pick), reach.shape)
+    return f"slot {depth} or more in {those}"
 
 
 def _past_the_end(found: Handoffs, place: Placed, state: KernelObject, depth: int) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.buffers import buffers_in
-from tirx_lens.model.expr import Const, Variable
+from tirx_lens.model.expr import Const, Variable, objects_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.handoffs import objects_in, variables_in
-from tirx_lens.rules.facts.nesting import Placed, placed, repeats
+from tirx_lens.rules.facts.handoffs import handoffs, variables_in
+from tirx_lens.rules.facts.nesting import Placed, repeats
 from tirx_lens.rules.related import calls_around
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.condition import Unsure
@@ -198,9 +198,9 @@ class BarrierInitInLoop(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for a wait on the same barrier in each loop around an init."""
-        program = placed(view.kernel.body)
+        program = handoffs(view).program
         for init in program:
-            words = _initialised(init)
+            words = _initialised(init) if init.around else []
             for loop in init.loops if words else ():
                 inside = [place for place in program if place.is_in(loop)]
                 waits = [place for place in inside if _waits_on(place, words)]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Loop
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
-    from tirx_lens.threads.reach import Reached
 
 
 class PipelineNeverAdvances(Rule):
@@ -307,7 +306,7 @@ class PipelineNeverAdvances(Rule):
         self, view: KernelView, found: Handoffs, handoff: Handoff, place: Placed
     ) -> Iterator[Finding]:
         state = _state_used(found, handoff, place)
-        loop = _still_loop(found, handoff, place, state) if state is not None else None
+        loop = _still_loop(view, handoff, place, state) if state is not None else None
         if state is None or loop is None:
             return
         moves = [call for call in found.calls.get(state, ()) if call.is_in(loop)]
@@ -355,7 +354,7 @@ def _state_used(found: Handoffs, handoff: Handoff, place: Placed) -> KernelObjec
 
 
 def _still_loop(
-    found: Handoffs, handoff: Handoff, place: Placed, state: KernelObject
+    view: KernelView, handoff: Handoff, place: Placed, state: KernelObject
 ) -> Loop | None:
     """Return the loop around a place in which its state ought to move.
 
@@ -363,22 +362,50 @@ def _still_loop(
     side goes through slots in a loop just as deep, by a state that it advances there. A loop that
     gets to the place in one of its turns only is none.
     """
+    found = handoffs(view)
     made = found.makers.get(state)
     if made is None or place.is_chosen:
         return None
-    repeated = [loop for loop in place.loops if repeats(loop) and not place.is_in_one_turn(loop)]
-    loops = [loop for loop in repeated if not made.is_in(loop) and not _picks_turns(loop, place)]
-    if len(loops) > 1 and not _moves_in(found, state, loops[-1]):
-        mine = repeated
+    around = view.once(_Surroundings)
+    mine, steady = around.of(place)
+    loops = [loop for loop in steady if not made.is_in(loop)]
+    if len(loops) > 1 and not around.moves_in(state, loops[-1]):
         for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
             theirs = [loop for loop in other.loops if repeats(loop)]
             mate = _state_used(found, handoff, other)
             if mate is None or mate == state or len(theirs) != len(mine):
                 continue
             alike = all(_as_often(a, b) for a, b in zip(mine, theirs, strict=True))
-            if alike and _moves_in(found, mate, theirs[-1]):
+            if alike and around.moves_in(mate, theirs[-1]):
                 return loops[-1]
     return loops[0] if loops else None
+
+
+class _Surroundings:
+    """The loops around places and around what moves states, worked out once for each block."""
+
+    def __init__(self, view: KernelView) -> None:
+        self._calls = handoffs(view).calls
+        self._loops: dict[int, tuple[list[Loop], list[Loop]]] = {}
+        self._moved: dict[KernelObject, set[int]] = {}
+
+    def of(self, place: Placed) -> tuple[list[Loop], list[Loop]]:
+        """Return the loops that bring a place more than once, and those that do in every turn."""
+        block = id(place.around)
+        if block not in self._loops:
+            repeated = [
+                loop for loop in place.loops if repeats(loop) and not place.is_in_one_turn(loop)
+            ]
+            steady = [loop for loop in repeated if not _picks_turns(loop, place)]
+            self._loops[block] = repeated, steady
+        return self._loops[block]
+
+    def moves_in(self, state: KernelObject, loop: Loop) -> bool:
+        """Tell whether a method of a state is called in a loop."""
+        if state not in self._moved:
+            calls = self._calls.get(state, ())
+            self._moved[state] = {id(part) for call in calls for part in call.around}
+        return id(loop) in self._moved[state]
 
 
 def _picks_turns(loop: Loop, place: Placed) -> bool:
@@ -394,20 +421,11 @@ def _as_often(one: Loop, other: Loop) -> bool:
     return one.control == other.control
 
 
-def _moves_in(found: Handoffs, state: KernelObject, loop: Loop) -> bool:
-    return any(call.is_in(loop) for call in found.calls.get(state, ()))
-
-
-def _reached_by_operation(view: KernelView) -> dict[int, Reached]:
-    reached = view.reach.reached if view.reach is not None else ()
-    return {id(one.operation): one for one in reached}
-
-
 def _standing_still(view: KernelView, place: Placed, moves: Sequence[Placed]) -> str | None:
     """Say which threads come to a place and to none of the advances."""
     if view.reach is None:
         return None
-    by_operation = view.once(_reached_by_operation)
+    by_operation = view.reach.by_operation
     here = by_operation.get(id(place.operation))
     there = [by_operation[id(p.operation)] for p in moves if id(p.operation) in by_operation]
     left = left_out(here, there) if here is not None else 0

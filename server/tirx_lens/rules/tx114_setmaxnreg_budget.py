@@ -175,7 +175,7 @@ def kernel(A: T.Buffer((64,), "float16")):
         """Look at who sets registers, then at how many are set in all."""
         if view.reach is None:
             return
-        setters = [r for r in view.reach.reached if r.operation.op is Op.SETMAXNREG]
+        setters = view.reach.of(Op.SETMAXNREG)
         for setter in setters:
             partial = _partial_warpgroup(setter, view.reach)
             if partial is not None:

@@ -9,17 +9,19 @@ from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, 
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import (
-    operations,
     statement_span,
 )
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, whole_lines
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.syntax.names import POOL_USERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from tirx_lens.rules.facts.nesting import Placed
 
 
 class AllocAfterCommit(Rule):
@@ -245,10 +247,8 @@ def build(EXTRA=True):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
-        program = list(operations(view.kernel.body))
-        concerned = _by_pool(program)
-        for pool in _pools(program):
-            commit, late = _after_commit(pool, concerned.get(pool, []))
+        for pool, concerned in _by_pool(handoffs(view).program).items():
+            commit, late = _after_commit(pool, concerned)
             if commit is not None and late and not _is_undecided(view, commit):
                 fix = _move_commit(view, commit, late[-1])
                 for allocation in late:
@@ -278,25 +278,28 @@ def _is_undecided(view: KernelView, commit: Operation) -> bool:
     return view.outline.is_under_undecided_host_branch(commit.statement)
 
 
-def _pools(program: list[Operation]) -> Iterator[KernelObject]:
+def _pools(program: Sequence[Placed]) -> Iterator[KernelObject]:
     """Yield the pools that own their buffer, and so their size."""
-    for operation in program:
-        made = operation.created
+    for place in program:
+        made = place.operation.created
         if made is None or made.kind is not ObjectKind.SMEM_POOL:
             continue
         if not made.arguments and not made.keywords:
             yield made
 
 
-def _by_pool(program: list[Operation]) -> dict[KernelObject, list[Operation]]:
-    """Return, for each object, the operations that may change or use it as a pool."""
-    found: dict[KernelObject, list[Operation]] = {}
-    for operation in program:
-        named = [] if operation.receiver is None else [operation.receiver]
-        values = (*operation.arguments, *(value for _, value in operation.keywords))
-        named += [value.target for value in values if isinstance(value, Ref)]
-        for pool in dict.fromkeys(named):
-            found.setdefault(pool, []).append(operation)
+def _by_pool(program: Sequence[Placed]) -> dict[KernelObject, list[Operation]]:
+    """Return, for each pool that owns its buffer, the operations that may change or use it."""
+    found: dict[KernelObject, list[Operation]] = {pool: [] for pool in _pools(program)}
+    for place in program if found else ():
+        operation = place.operation
+        named = [operation.receiver] if operation.receiver is not None else []
+        if place.given:
+            values = (*operation.arguments, *(value for _, value in operation.keywords))
+            named += [value.target for value in values if isinstance(value, Ref)]
+        for pool in dict.fromkeys(one for one in named if one.kind is ObjectKind.SMEM_POOL):
+            if pool in found:
+                found[pool].append(operation)
     return found
 
 

@@ -213,9 +213,7 @@ class Tcgen05AllocDivergent(Rule):
         if view.reach is None:
             return
         shape = view.reach.shape
-        for reached in view.reach.reached:
-            if reached.operation.op not in _WHOLE_WARP:
-                continue
+        for reached in view.reach.of(*_WHOLE_WARP):
             who = issuers(reached, view.reach)
             if cuts_a_warp(who, shape):
                 instruction = reached.operation.op.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -16,9 +15,10 @@ from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import branch_spans, position_of
+from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.rules.facts.tmem import deallocations, is_opaque, uses_tmem
+from tirx_lens.rules.facts.naming import tmem_users
+from tirx_lens.rules.facts.tmem import deallocations
 from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -226,7 +226,7 @@ class DeallocUnsynchronised(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look for accesses of other warps that nothing keeps before a dealloc."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         for freed in deallocations(reach):
             access = _unsynchronised(view, reach, freed)
@@ -267,31 +267,36 @@ class DeallocUnsynchronised(Rule):
 
 def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached | None:
     """Return the last access of other warps that the freeing warp does not surely come after."""
-    index = position_of(view, freed.reached)
-    before = reach.reached[:index]
     mine = warps_touched(freed.reached.participants.possible, reach.shape)
     if not mine or freed.pool is not None:
         return None
-    own = [i for i, reached in enumerate(before) if reached.participants.possible & mine]
-    own_last = max((i for i in own if before[i].operation.op is Op.GEMM_ASYNC), default=-1)
-    barriers = [
-        i
-        for i in own
-        if before[i].operation.op in _BARRIERS or may_meet_inside(before[i].operation)
+    index = position_of(view, freed.reached)
+    own = [
+        (position, one)
+        for one in reach.of(*_BARRIERS, Op.GEMM_ASYNC, Op.TILE_OP)
+        if (position := reach.order[id(one)]) < index and one.participants.possible & mine
     ]
-    for position in range(index - 1, -1, -1):
-        access = before[position]
-        if not access.participants.possible & ~mine or not uses_tmem(access.operation):
+    own_last = max((i for i, one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
+    barriers = [
+        (position, one)
+        for position, one in own
+        if one.operation.op in _BARRIERS or may_meet_inside(one.operation)
+    ]
+    orders: dict[int, int] = {}  # where the last barrier stands that orders an access of a set
+    for access in reversed(view.once(tmem_users)):
+        position, who = reach.order[id(access)], access.participants.possible
+        if position >= index or not who & ~mine:
             continue
-        start = max(_start_of_role(view, position, access, mine), own_last)
-        after = (before[i] for i in barriers[bisect_right(barriers, start) :])
-        signalled = _signalled_after(view, access)
-        if not any(_orders(reached, signalled) for reached in after):
+        start = max(_start_of_role(reach, position, access, mine), own_last)
+        if who not in orders:
+            signalled = _signalled_after(view, who)
+            orders[who] = max((i for i, one in barriers if _orders(one, signalled)), default=-1)
+        if orders[who] <= start:
             return access
     return None
 
 
-def _start_of_role(view: KernelView, position: int, access: Reached, mine: int) -> int:
+def _start_of_role(reach: ReachMap, position: int, access: Reached, mine: int) -> int:
     """Return after which index the freeing warp's barriers count.
 
     Where it takes part in the access, those after the access. Where it does not, the two run side
@@ -302,16 +307,15 @@ def _start_of_role(view: KernelView, position: int, access: Reached, mine: int) 
     outermost = next((guard.branch for guard in access.guards if guard.selective), None)
     if not isinstance(outermost, Branch):
         return position
-    return view.once(branch_spans)[id(outermost)].start - 1
+    return reach.spans[id(outermost)].start - 1
 
 
 def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
     """Tell whether a barrier may put the freeing warp after what signals these barriers."""
     operation = reached.operation
-    if operation.op in _MEETINGS or may_meet_inside(operation):
-        return True
-    waits = operation.op is Op.BARRIER_WAIT
-    return waits and (operation.receiver is None or operation.receiver in signalled)
+    if operation.op is not Op.BARRIER_WAIT:
+        return True  # all who come meet
+    return operation.receiver is None or operation.receiver in signalled
 
 
 @dataclass(slots=True)
@@ -324,22 +328,22 @@ class _Signals:
 
 def _signals(view: KernelView) -> _Signals:
     found = _Signals()
-    for reached in view.reach.reached if view.reach is not None else ():
-        barrier, who = reached.operation.receiver, reached.participants.possible
-        if barrier is not None and reached.operation.op in _ARRIVALS:
-            found.arriving[barrier] |= who
-        elif barrier is not None and reached.operation.op is Op.BARRIER_WAIT:
-            found.waiting[barrier] |= who
+    for barrier, calls in view.reach.by_receiver.items() if view.reach is not None else ():
+        for reached in calls:
+            if reached.operation.op in _ARRIVALS:
+                found.arriving[barrier] |= reached.participants.possible
+            elif reached.operation.op is Op.BARRIER_WAIT:
+                found.waiting[barrier] |= reached.participants.possible
     return found
 
 
-def _signalled_after(view: KernelView, access: Reached) -> frozenset[KernelObject]:
+def _signalled_after(view: KernelView, who: int) -> frozenset[KernelObject]:
     """Return the barriers on which some thread arrives after an access, or after a wait for one.
 
     A commit ends what its thread multiplied, whoever reads the accumulator waits for it, and who
     waits for the readers comes after both.
     """
-    signals, who = view.once(_signals), access.participants.possible
+    signals = view.once(_signals)
     signalled: set[KernelObject] = set()
     while True:
         fresh = {

@@ -9,6 +9,7 @@ from tirx_lens.model.expr import Slice, constant_int
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
+from tirx_lens.rules.facts.naming import naming
 from tirx_lens.rules.facts.tmem import LARGEST, SMALLEST, Life, allocations, deallocations
 from tirx_lens.rules.facts.tmem_columns import columns_of, first_column
 from tirx_lens.rules.related import guards_and_calls
@@ -164,10 +165,14 @@ class TmemColumnsInvalid(Rule):
         for life in (*taken, *deallocations(reach)):
             if life.pool is None or life in taken:
                 yield from self._count(life)
-        for reached in reach.reached:
+        names = naming(view)
+        tensor = [b for b in names.by_buffer if memory_of(b) is Memory.TENSOR]
+        for reached in names.users(reach, tensor):
             yield from self._slices(reached)
-            if len(taken) == 1 and taken[0].known_columns is not None:
-                yield from self._buffer(view, taken[0], reached)
+        if len(taken) == 1 and taken[0].known_columns is not None:
+            for reached in reach.reached:
+                if reached.operation.name == "T.decl_buffer":
+                    yield from self._buffer(view, taken[0], reached)
 
     def _count(self, life: Life) -> Iterator[Finding]:
         columns = life.known_columns
@@ -186,10 +191,8 @@ class TmemColumnsInvalid(Rule):
 
     def _buffer(self, view: KernelView, taken: Life, reached: Reached) -> Iterator[Finding]:
         operation, allocated = reached.operation, taken.known_columns
-        if operation.name != "T.decl_buffer" or allocated is None:
-            return
         start, columns = first_column(operation), columns_of(operation)
-        if start is None or columns is None or start + columns <= allocated:
+        if start is None or columns is None or allocated is None or start + columns <= allocated:
             return
         place = taken.reached.operation.span
         message = (

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tirx_lens.model.expr import objects_in
 from tirx_lens.model.finding import Finding, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.pool_layout import Allocation, pool_layouts
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -284,7 +283,7 @@ def _used_on(barrier: KernelObject, over: KernelObject, reach: ReachMap) -> Oper
         if any(_after(init, other, order) for init in inits):
             continue
         for use in uses:
-            if _after(use, other, order) and _go_together(use, other, reach):
+            if _after(use, other, order) and _go_together(use, other):
                 return use.operation
     return None
 
@@ -304,14 +303,10 @@ def _after(place: Reached, other: Reached, order: Mapping[int, int]) -> bool:
     return looped or order[id(place)] > order[id(other)]
 
 
-def _go_together(place: Reached, other: Reached, reach: ReachMap) -> bool:
+def _go_together(place: Reached, other: Reached) -> bool:
     """Tell whether some thread that gets to one of two places gets to the other in that run."""
     mine, theirs = (
-        {
-            (guard.branch.span, guard.taken)
-            for guard in reached.guards
-            if question(guard, reach.conditions) is not None
-        }
+        {(guard.branch.span, guard.taken) for guard in reached.guards if guard.question is not None}
         for reached in (place, other)
     )
     same_thread = place.participants.typical & other.participants.typical

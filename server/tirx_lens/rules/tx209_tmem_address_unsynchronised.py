@@ -8,21 +8,23 @@ from tirx_lens.model.buffers import buffers_in
 from tirx_lens.model.expr import Apply, Call, Const, Expr, Item, Member, Path, Ref, Sequence
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Bind, Op, Operation, Other
-from tirx_lens.model.queries import statement_span, statements, top_level
+from tirx_lens.model.objects import ObjectKind
+from tirx_lens.model.queries import statement_span, top_level
 from tirx_lens.model.span import Span
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.rules.facts.tmem import named_by
+from tirx_lens.rules.facts.naming import naming
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _MEETINGS = frozenset(
@@ -207,21 +209,18 @@ class TmemAddressUnsynchronised(Rule):
         reach = view.reach
         if reach is None:
             return
-        order = _Order(view)
-        for alloc in reach.reached:
+        for alloc in reach.of(Op.TMEM_ALLOC):
             word = _word(alloc.operation)
             mine = warps_touched(alloc.participants.possible, reach.shape)
             if word is None or not mine:
                 continue
+            order = view.once(_Order)
+            declared = _declared_with(view, word)
             seen: set[Span] = set()
-            for reached in reach.reached:
-                for read in _reads(reached, word):
-                    others = reached.participants.possible & ~mine
-                    if (
-                        others
-                        and read not in seen
-                        and order.is_early(reach, alloc, reached, read, others)
-                    ):
+            for reached in _users(view, reach, word, declared):
+                others = reached.participants.possible & ~mine
+                for read in _reads(view, reached, word, declared) if others else ():
+                    if read not in seen and order.is_early(alloc, reached, read, others):
                         seen.add(read)
                         yield self._finding(view, reach, alloc, read, others)
 
@@ -252,7 +251,28 @@ def _word(operation: Operation) -> Item | None:
     return Item(Ref(buffer), Const(0)) if buffer is not None else None
 
 
-def _reads(reached: Reached, word: Item) -> Iterator[Span]:
+def _declared_with(view: KernelView, word: Item) -> set[KernelObject]:
+    """Return the buffers that are declared with a word in place of an address."""
+    found: set[KernelObject] = set()
+    for buffer in naming(view).by_buffer:
+        address = dict(buffer.keywords).get("allocated_addr")
+        if address is not None and any(buffer.span.contains(s) for s in _loads(address, word)):
+            found.add(buffer)
+    return found
+
+
+def _users(
+    view: KernelView, reach: ReachMap, word: Item, declared: set[KernelObject]
+) -> Iterable[Reached]:
+    """Return, in program order, the operations that may read a word: they name its buffer."""
+    if not isinstance(word.base, Ref) or word.base.target.kind is not ObjectKind.BUFFER:
+        return reach.reached
+    return naming(view).users(reach, (word.base.target, *declared))
+
+
+def _reads(
+    view: KernelView, reached: Reached, word: Item, declared: set[KernelObject]
+) -> Iterator[Span]:
     """Yield the reads of a word that an operation depends on.
 
     A buffer that is declared with the word in place of an address reads it when it is used.
@@ -266,10 +286,8 @@ def _reads(reached: Reached, word: Item) -> Iterator[Span]:
             if operation.span.contains(span) and operation.name.endswith("decl_buffer"):
                 continue
             yield span
-    for buffer in named_by(operation):
-        address = dict(buffer.keywords).get("allocated_addr")
-        if address is not None and any(buffer.span.contains(s) for s in _loads(address, word)):
-            yield operation.span
+    if any(buffer in declared for buffer in naming(view).by_operation.get(id(operation), ())):
+        yield operation.span
 
 
 def _loads(expr: Expr, word: Item) -> Iterator[Span]:
@@ -292,17 +310,21 @@ class _Order:
     """The statements of a kernel in the order in which they are executed."""
 
     def __init__(self, view: KernelView) -> None:
+        reach = view.reach
+        self._meetings = [
+            one
+            for one in (reach.of(*_MEETINGS, Op.TILE_OP) if reach is not None else ())
+            if one.operation.op in _MEETINGS or may_meet_inside(one.operation)
+        ]
         self._operations: dict[int, int] = {}
         self._others: dict[Span, list[int]] = {}
-        for number, statement in enumerate(statements(view.kernel.body)):
+        for number, statement in enumerate(view.listing.statements):
             if isinstance(statement, Operation):
                 self._operations[id(statement)] = number
             elif isinstance(statement, (Bind, Other)):
                 self._others.setdefault(statement.span, []).append(number)
 
-    def is_early(
-        self, reach: ReachMap, alloc: Reached, reached: Reached, read: Span, others: int
-    ) -> bool:
+    def is_early(self, alloc: Reached, reached: Reached, read: Span, others: int) -> bool:
         """Tell whether nothing may make any of the reading threads meet the allocating warp.
 
         That is between the allocation and the read, which is the operation's own, or that of a name
@@ -315,10 +337,8 @@ class _Order:
             ]
             at = max((number for number in bound if number <= at), default=-1)
         return start < at and not any(
-            (one.operation.op in _MEETINGS or may_meet_inside(one.operation))
-            and start < self._operations[id(one.operation)] <= at
-            and one.participants.possible & others
-            for one in reach.reached
+            start < self._operations[id(one.operation)] <= at and one.participants.possible & others
+            for one in self._meetings
         )
 
 

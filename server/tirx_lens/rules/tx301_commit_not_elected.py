@@ -275,7 +275,7 @@ class CommitNotElected(Rule):
         """Count, for each commit, the threads of one warp that issue it."""
         if view.reach is None:
             return
-        for reached in view.reach.reached:
+        for reached in view.reach.of(Op.TCGEN05_COMMIT, Op.BARRIER_ARRIVE):
             if not _commits(reached.operation):
                 continue
             who = issuers(reached, view.reach)

@@ -11,11 +11,16 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.bulk import bulk_copy
-from tirx_lens.rules.facts.bulk_groups import comes_without, drain, may_store, runs_of_stores
+from tirx_lens.rules.facts.bulk_groups import (
+    MAY_STORE,
+    comes_without,
+    drain,
+    may_store,
+    runs_of_stores,
+)
 from tirx_lens.rules.facts.course import following, meets, rounds
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.finished import in_finished_kernel, is_finished
-from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import place
@@ -372,12 +377,11 @@ class BulkStoreNotDrained(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each run of stores to the wait for it."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
         yield from self._empty_groups(view, reach)
         for store, last in runs_of_stores(reach):
-            copy = bulk_copy(store.operation)
-            source = copy.shared if copy is not None else None
+            source = engine_copies(reach)[id(store.operation)].shared
             yield from self._follow(view, reach, store, last, source)
 
     def _follow(
@@ -388,8 +392,8 @@ class BulkStoreNotDrained(Rule):
         last: Reached,
         source: Region | None,
     ) -> Iterator[Finding]:
-        end = drain(reach, following(view, last), store, None)
-        courses = [drain(reach, course, store, source) for course in rounds(view, last)]
+        end = drain(following(view, last), store, None)
+        courses = [drain(course, store, source) for course in rounds(view, last)]
         written = next((c.written for c in (*courses, end) if c.written is not None), None)
         missing = [
             (op, what)
@@ -418,11 +422,11 @@ class BulkStoreNotDrained(Rule):
 
     def _empty_groups(self, view: KernelView, reach: ReachMap) -> Iterator[Finding]:
         """Find commits by threads that start no store: the tile they were for goes nowhere."""
-        commits = [r for r in reach.reached if r.operation.op is Op.BULK_COMMIT]
+        commits = reach.of(Op.BULK_COMMIT)
         if not commits:
             return
         storing = 0
-        for reached in reach.reached:
+        for reached in reach.of(*MAY_STORE):
             if may_store(reached.operation):
                 storing |= reached.participants.possible
         for commit in commits:

@@ -20,12 +20,10 @@ from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import (
     apart,
     following,
-    loop_spans,
     meets,
-    position_of,
     surely_overlap,
 )
-from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load
+from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load, tmem_loads
 from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -280,9 +278,9 @@ class TmemLoadNotWaited(Rule):
         if reach is None:
             return
         seen: set[Span] = set()
-        for reached in reach.reached:
-            load = tmem_load(reached.operation)
-            if load is None or not reached.participants.possible:
+        for identity, load in reach.once(tmem_loads).items():
+            reached = reach.by_operation[identity]
+            if not reached.participants.possible:
                 continue
             early = _used_too_early(view, reached, load)
             if early is not None and early.use.operation.span not in seen:
@@ -344,6 +342,7 @@ class _Early:
 def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early | None:
     """Return the first operation that needs a load to have ended before all wait for it."""
     covered, partial = 0, None
+    loads = view.reach.once(tmem_loads) if view.reach is not None else {}
     release = _release(view, load, what)
     waited_next = _is_waited_in_the_next_turn(view, load)
     for reached in following(view, load):
@@ -361,7 +360,7 @@ def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early |
             continue
         if not load.participants.typical & reached.participants.typical & ~covered:
             continue
-        if apart(load, reached) or tmem_load(operation) is not None:
+        if apart(load, reached) or id(operation) in loads:
             continue
         reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
         if reads and _reads(load, what, reached):
@@ -375,22 +374,23 @@ def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early |
 
 def _is_waited_in_the_next_turn(view: KernelView, load: Reached) -> bool:
     """Tell whether a loop around a load begins with a wait, as software pipelines do."""
-    if not load.loops:
+    reach = view.reach
+    if reach is None or not load.loops:
         return False
-    index = position_of(view, load)
-    waits = view.once(_load_waits)
-    first = bisect_left(waits, view.once(loop_spans)[id(load.loops[0])].start)
-    reached = view.reach.reached if view.reach is not None else ()
+    waits, index = view.once(_load_waits), reach.order[id(load)]
+    first = bisect_left(waits, reach.spans[id(load.loops[0])].start)
     return any(
-        meets(reached[wait], load) and any(loop in load.loops for loop in reached[wait].loops)
-        for wait in waits[first : bisect_left(waits, index)]
+        meets(wait, load) and any(loop in load.loops for loop in wait.loops)
+        for wait in map(reach.reached.__getitem__, waits[first : bisect_left(waits, index)])
     )
 
 
 def _load_waits(view: KernelView) -> list[int]:
     """Return the indices of the waits for TMEM loads."""
-    reached = view.reach.reached if view.reach is not None else ()
-    return [i for i, one in enumerate(reached) if one.operation.op is Op.TMEM_WAIT_LOAD]
+    reach = view.reach
+    if reach is None:
+        return []
+    return [reach.order[id(wait)] for wait in reach.of(Op.TMEM_WAIT_LOAD)]
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:

@@ -11,7 +11,6 @@ from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.first_round import first_value, start_of
-from tirx_lens.rules.facts.tmem import is_opaque
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
@@ -177,15 +176,12 @@ class AccumulatorNotCleared(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Ask of every MMA whether it accumulates the first time."""
         reach = view.reach
-        if reach is None or is_opaque(reach):
+        if reach is None or reach.is_opaque:
             return
-        multiplied: list[Reached] = []
-        for reached in reach.reached:
-            if reached.operation.op is Op.GEMM_ASYNC:
-                multiplied.append(reached)
-            elif _may_clear(reached.operation):
-                return
-        if not all(_accumulates(reached, reach) for reached in multiplied):
+        multiplied = reach.of(Op.GEMM_ASYNC)
+        if not multiplied or not all(_accumulates(reached, reach) for reached in multiplied):
+            return
+        if any(_may_clear(reached.operation) for reached in reach.reached):
             return
         for reached in multiplied:
             message = (
@@ -204,6 +200,8 @@ class AccumulatorNotCleared(Rule):
 
 def _may_clear(operation: Operation) -> bool:
     """Tell whether an operation that is no `gemm_async` may write TMEM."""
+    if operation.op is Op.GEMM_ASYNC:
+        return False
     if operation.name.startswith(_RAW):
         return True
     to = operation.argument(0, "dst")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from tirx_lens.model.buffers import Memory
 from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
 from tirx_lens.model.kernel import Op, Operation
-from tirx_lens.model.queries import operations
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
@@ -16,7 +15,7 @@ from tirx_lens.rules.facts.copies import destination, given, goes, leaves_dispat
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _DISPATCH = 3  # the position of `dispatch` in `copy_async`
 _TMA = 'dispatch="tma_auto"'
@@ -255,7 +254,7 @@ class CopyNotTma(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at each thread's own asynchronous copies that leave the variant to TVM."""
-        program = list(operations(view.kernel.body))
+        program = view.listing.operations
         for copy in program:
             if copy.name != "Tx.copy_async" or copy.op is not Op.COPY_ASYNC:
                 continue
@@ -272,7 +271,7 @@ class CopyNotTma(Rule):
                 fix = _fix(view, copy, Applicability.UNSAFE)
                 yield self.finding(Severity.INFORMATION, message, copy.span, fix=fix)
 
-    def _load(self, view: KernelView, copy: Operation, program: list[Operation]) -> Finding:
+    def _load(self, view: KernelView, copy: Operation, program: Sequence[Operation]) -> Finding:
         barrier = barrier_in(given(copy, "mbar"))
         arming = armed(barrier, program) if barrier is not None else None
         related = [Related(call, "called from here") for call in reversed(copy.stack)]

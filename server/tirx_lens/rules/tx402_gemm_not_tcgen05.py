@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.kernel import Op
-from tirx_lens.model.queries import operations
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import added_keyword
 from tirx_lens.rules.examples import in_kernel
@@ -151,7 +150,7 @@ class GemmNotTcgen05(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at each multiplication's own arguments."""
-        for gemm in operations(view.kernel.body):
+        for gemm in view.listing.operations:
             if gemm.op is not Op.GEMM_ASYNC or not leaves_dispatch_open(gemm, _POSITION):
                 continue
             message = (

@@ -202,10 +202,9 @@ class PipelineNoOverlap(Rule):
         rings = [handoff for handoff in handoffs(view).barriers if _loads(handoff)]
         if any(ring.depth != 1 for ring in rings):
             return
-        who = {id(r.operation): r.participants.possible for r in view.reach.reached}
         for ring in rings:
             loads = _loads(ring)
-            gemm = _multiplied(loads, view.reach, who)
+            gemm = _multiplied(loads, view.reach)
             if gemm is None:
                 continue
             barrier = ring.barrier
@@ -230,16 +229,20 @@ def _loads(handoff: Handoff) -> list[Operation]:
     ]
 
 
-def _multiplied(loads: list[Operation], reach: ReachMap, who: dict[int, int]) -> Operation | None:
+def _multiplied(loads: list[Operation], reach: ReachMap) -> Operation | None:
     """Return a multiplication, by other threads and in a loop, of everything that is loaded."""
     regions = [destination(load) for load in loads]
     loaded = {region.buffer for region in regions if region is not None}
-    for reached in reach.reached:
+    loading = 0
+    for load in loads:
+        started = reach.by_operation.get(id(load))
+        loading |= started.participants.possible if started is not None else 0
+    for reached in reach.of(Op.GEMM_ASYNC):
         gemm = reached.operation
-        if gemm.op is not Op.GEMM_ASYNC or not reached.loops:
+        if not reached.loops:
             continue
         used = {buffer for operand in gemm.arguments[1:3] for buffer in buffers_in(operand)}
-        apart = not any(who[id(load)] & reached.participants.possible for load in loads)
+        apart = not loading & reached.participants.possible
         if used and used <= loaded and apart:
             return gemm
     return None

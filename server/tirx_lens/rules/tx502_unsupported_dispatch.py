@@ -10,8 +10,6 @@ from tirx_lens.api.surface import surface_of
 from tirx_lens.model.expr import Const
 from tirx_lens.model.finding import Applicability, Edit, Finding, Fix, Severity
 from tirx_lens.model.imported import is_elsewhere
-from tirx_lens.model.kernel import Operation
-from tirx_lens.model.queries import statements
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.keywords import argument_span
 from tirx_lens.rules.examples import in_kernel
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tirx_lens.api.surface import Surface
+    from tirx_lens.model.kernel import Operation
     from tirx_lens.model.span import Span
 
 _NO_POSITION = 99
@@ -112,12 +111,13 @@ class UnsupportedDispatch(Rule):
         if not found.is_judged or view.mentions(_REGISTERS):
             return
         surface = found.surface
-        for operation in statements(view.kernel.body):
-            if not isinstance(operation, Operation):
+        for operation in view.listing.operations:
+            way = _way(operation)
+            if way is None:
                 continue
-            name, way = operation.name.rpartition(".")[2], _way(operation)
+            name = operation.name.rpartition(".")[2]
             ways = surface.dispatches.get(name)
-            if way is None or ways is None or way in ways:
+            if ways is None or way in ways:
                 continue
             if not found.is_certain and any(_has(surface_of(v), name, way) for v in NEWEST_FIRST):
                 continue

@@ -19,6 +19,7 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+
 # What nvcc 13.0 refuses as a variable after TVM 0.26 and 0.27 printed it: these versions rename
 # the keywords of C (`short` becomes `short_1`), not those that C++ adds.
 _WORDS = """
@@ -31,6 +32,7 @@ _WORDS = """
 _KEYWORDS = frozenset(_WORDS.split())
 _MACROS = frozenset({"uchar", "uint", "ushort"})  # TVM's prelude defines these
 _TYPES = {"half": "float16", "nv_bfloat16": "bfloat16"}  # what TVM calls these types in CUDA
+_TAKEN = _KEYWORDS | _MACROS | _TYPES.keys()
 _COUNTED = {"range": 3, "T.serial": 2}  # loops that stay loops in CUDA; and how many bounds
 _REGISTERS = ("T.alloc_local", "T.wg_reg_tile")
 
@@ -247,6 +249,10 @@ def kernel(A: T.Buffer((64,), "float16")):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at every name that CUDA will see."""
+        names = {name for bind in view.listing.binds for name in bind.names}
+        places = {place for loop in view.listing.loops for place in loop.variables}
+        if _TAKEN.isdisjoint(names | set(map(view.source.slice, places))):
+            return
         ids = [scope_id.span for scope_id in view.kernel.scope_ids]
         for declared in _declared(view, view.kernel.body, ids):
             name, related = declared.name, []

@@ -8,11 +8,11 @@ call, and no mixture that nobody builds with.
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Symbol
+from tirx_lens.syntax.constants import constant
 from tirx_lens.syntax.reparse import node_at
 from tirx_lens.syntax.signature import parameters_of
 from tirx_lens.syntax.tree import children_of, field_of, text_of
@@ -43,7 +43,7 @@ def parse_arguments(comment: str) -> dict[str, Argument] | None:
     given: dict[str, Argument] = {}
     for name, text in _PAIR.findall(matched.group(1)):
         try:
-            value = ast.literal_eval(text)
+            value = constant(text)
         except (ValueError, SyntaxError):
             value = text
         given[name] = value if isinstance(value, (int, float, str, bool, type(None))) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,7 +84,7 @@ class KernelEffects:
         self._objects = ObjectTable()
         self.is_plain = False
         self.instances: list[Instance] = []
-        self._calls = calls
+        self._calls: Calls = weakref.proxy(calls)  # which holds this
 
     def member(self, target: KernelObject, name: str) -> Expr | None:
         """Return a member of a typed object, if the model knows it."""

@@ -7,6 +7,7 @@ makes an object or executes something is reported, through `Effects`, when it is
 from __future__ import annotations
 
 import functools
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,7 +42,7 @@ from tirx_lens.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
@@ -72,14 +73,15 @@ class Effects(Protocol):
 
 
 class ExpressionReader:
-    """Reads expression nodes in a scope."""
+    """Reads expression nodes in a scope. The effects are kept by whoever made the reader."""
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
         self.mentions: set[Mention] = set()  # of objects, wherever their names stand
         self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
         self.calls: dict[int, WrittenCall] = {}  # of TVM's functions, by where they begin
-        self._effects = effects
+        # Weak: the effects hold their reader, and what it read would wait for a look at cycles.
+        self._effects: Effects = weakref.proxy(effects)
         self._depth = 0
         self._nodes = 0
 
@@ -122,53 +124,35 @@ class ExpressionReader:
             self.mentions.add(Mention(self.span(node), value.target))
 
     def _read(self, node: Node) -> Expr:
-        match node.type:  # the commonest first
-            case "identifier":
-                return self._name(node)
-            case "attribute":
-                return self._attribute(node)
-            case "call":
-                return self._call(node)
-            case "binary_operator" | "boolean_operator":
-                return self._binary(node)
-            case "subscript":
-                return self._subscript(node)
-            case "integer" | "float":
-                return literals.number(node, self.span(node))
-            case "string":
-                return literals.string(node, self.span(node), self.read)
-            case "concatenated_string":
-                return self._joined(node)
-            case "true" | "false":
-                return Const(node.type == "true", span=self.span(node))
-            case "none":
-                return Const(None, span=self.span(node))
-            case "parenthesized_expression" | "type":
-                inner = children_of(node)
-                return self.read(inner[0]) if len(inner) == 1 else Unknown("syntax error")
-            case "tuple" | "list" | "expression_list" | "pattern_list":
-                items = children_of(node)
-                if len(items) > _MOST_ITEMS:
-                    return Unknown("a literal that is too long", span=self.span(node))
-                return sequence(tuple(map(self.read, items)))
-            case "unary_operator":
-                return self._unary(node)
-            case "not_operator":
-                return fold(Operator.NOT, self.read(field_of(node, "argument")))
-            case "comparison_operator":
-                return self._comparison(node)
-            case "conditional_expression":
-                return self._conditional(node)
-            case "named_expression":
-                return self._named(node)
-            case "dictionary":
-                return self._dictionary(node)
-            case "slice":
-                return self._slice(node)
-            case "list_comprehension":
-                return self._comprehension(node)
-            case _:
-                return Unknown(node.type.replace("_", " "), span=self.span(node))
+        reads = _READERS.get(node.type)
+        if reads is None:
+            return Unknown(node.type.replace("_", " "), span=self.span(node))
+        return reads(self, node)
+
+    def _number(self, node: Node) -> Expr:
+        return literals.number(node, self.span(node))
+
+    def _string(self, node: Node) -> Expr:
+        return literals.string(node, self.span(node), self.read)
+
+    def _truth(self, node: Node) -> Expr:
+        return Const(node.type == "true", span=self.span(node))
+
+    def _none(self, node: Node) -> Expr:
+        return Const(None, span=self.span(node))
+
+    def _inside(self, node: Node) -> Expr:
+        inner = children_of(node)
+        return self.read(inner[0]) if len(inner) == 1 else Unknown("syntax error")
+
+    def _items(self, node: Node) -> Expr:
+        items = children_of(node)
+        if len(items) > _MOST_ITEMS:
+            return Unknown("a literal that is too long", span=self.span(node))
+        return sequence(tuple(map(self.read, items)))
+
+    def _not(self, node: Node) -> Expr:
+        return fold(Operator.NOT, self.read(field_of(node, "argument")))
 
     def _name(self, node: Node) -> Expr:
         name = text_of(node)
@@ -437,6 +421,38 @@ class ExpressionReader:
         if not isinstance(value, Sequence) or len(value.items) != len(parts):
             return False
         return all(self._take(p, v) for p, v in zip(parts, value.items, strict=True))
+
+
+_READERS: dict[str, Callable[[ExpressionReader, Node], Expr]] = {
+    "identifier": ExpressionReader._name,
+    "attribute": ExpressionReader._attribute,
+    "call": ExpressionReader._call,
+    "binary_operator": ExpressionReader._binary,
+    "boolean_operator": ExpressionReader._binary,
+    "subscript": ExpressionReader._subscript,
+    "integer": ExpressionReader._number,
+    "float": ExpressionReader._number,
+    "string": ExpressionReader._string,
+    "concatenated_string": ExpressionReader._joined,
+    "true": ExpressionReader._truth,
+    "false": ExpressionReader._truth,
+    "none": ExpressionReader._none,
+    "parenthesized_expression": ExpressionReader._inside,
+    "type": ExpressionReader._inside,
+    "tuple": ExpressionReader._items,
+    "list": ExpressionReader._items,
+    "expression_list": ExpressionReader._items,
+    "pattern_list": ExpressionReader._items,
+    "unary_operator": ExpressionReader._unary,
+    "not_operator": ExpressionReader._not,
+    "comparison_operator": ExpressionReader._comparison,
+    "conditional_expression": ExpressionReader._conditional,
+    "named_expression": ExpressionReader._named,
+    "dictionary": ExpressionReader._dictionary,
+    "slice": ExpressionReader._slice,
+    "list_comprehension": ExpressionReader._comprehension,
+}
+"""How each type of node is read."""
 
 
 def _ends(node: Node, first: str, last: str) -> tuple[Node | None, Node | None]:

@@ -43,7 +43,7 @@ from tirx_lens.syntax.patterns import (
     subject_of,
 )
 from tirx_lens.syntax.reparse import is_of_module
-from tirx_lens.syntax.scope import Class, Deferred, Function, Scope, Table
+from tirx_lens.syntax.scope import Class, Deferred, Function, Scope, Table, forget_names
 from tirx_lens.syntax.signature import bind_arguments, parameters_of
 from tirx_lens.syntax.stores import names_stored_by, stored_again
 from tirx_lens.syntax.tree import children_of, field_of, text_of, walk
@@ -86,7 +86,7 @@ class HostReader:
         library: Library | None = None,
         scope: Scope | None = None,
     ) -> None:
-        """Read into `scope`, if there is one.
+        """Read into `scope`, if there is one, which is then the caller's to forget: see `defining`.
 
         `unwanted` are the starts of statements of the file whose kernels are left unread. Without
         `library` nothing is known of what the file imports.
@@ -98,6 +98,9 @@ class HostReader:
         self._roots = roots
         self._data = data
         self._library = library
+        self._is_own = scope is None
+        self.defining: list[Scope] = []
+        """The scopes that functions were defined in: each holds its functions, and they hold it."""
         self._reader = ExpressionReader(scope or Scope(host=True), self)
         self._builder: str | None = None
         self._numbers: tuple[tuple[str, int], ...] = ()
@@ -111,11 +114,15 @@ class HostReader:
         statements = (
             node for root in self._roots for node in children_of(root) if is_of_module(node, root)
         )
-        for node in statements:
-            self._is_wanted = node.start_byte not in self._unwanted
-            self._statements([node])
-            yield node.start_byte, tuple(self._kernels)
-            self._kernels.clear()
+        try:
+            for node in statements:
+                self._is_wanted = node.start_byte not in self._unwanted
+                self._statements([node])
+                yield node.start_byte, tuple(self._kernels)
+                self._kernels.clear()
+        finally:
+            if self._is_own:
+                forget_names(self.defining)
 
     # Statements
 
@@ -379,6 +386,7 @@ class HostReader:
         name = text_of(field_of(definition, "name") or definition)
         macro = decorators.get("T.macro")
         late = macro is not None and macro.get(0, "hygienic") == Const(False)
+        self.defining.append(scope)
         return Function(name, definition, scope, bool(decorators.keys() & INLINE), late)
 
     @contextmanager
@@ -444,6 +452,7 @@ class HostReader:
                 key: replace(value, scope=outer) if isinstance(value, Function) else value
                 for key, value in inner.names.items()
             }
+            self.defining.append(outer)
             whole = len(known) == len(bases) and all(base.is_whole for base in known)
             inherited = _inherited(known)
             outer.bind(text_of(name), Class(text_of(name), {**inherited, **members}, whole))

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Protocol
 from tirx_lens.model.imported import STRETCH, ImportedText, ModuleText, TextWithImports
 from tirx_lens.syntax import names
 from tirx_lens.syntax.imports import EVERYTHING, Import
-from tirx_lens.syntax.scope import Deferred, Module, Scope
+from tirx_lens.syntax.recent import KEPT, Recent
+from tirx_lens.syntax.scope import Deferred, Module, Scope, forget_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tirx_lens.model.expr import Expr, Path
     from tirx_lens.model.source import SourceText
 
-    ReadModule = Callable[[ImportedText, "Library", Scope], None]
+    ReadModule = Callable[[ImportedText, "Library", Scope], Sequence[Scope]]
 
 _MOST_MODULES = 64  # read for one version of a text; what more are asked for stay unknown
-_MOST_PLACED = 1024  # texts that places are remembered for
 _DEEPEST_CHAIN = 16  # of modules that hand a name on
 
 
@@ -65,13 +65,21 @@ class _Shelved:
     asked: dict[Question, ModuleText | None]
     is_being_read: bool = True
     is_complete: bool = True  # all that it asked for had been read to the end
+    defining: Sequence[Scope] = ()  # where its functions look names up
+
+    def drop(self) -> None:
+        """Forget its names: another version of the module is read in its place."""
+        forget_names((self.scope, *self.defining))
 
 
 class Library:
     """The modules around one text. Keeps what it read from one version of the text to the next."""
 
     def __init__(self, modules: Modules, path: str, read: ReadModule) -> None:
-        """`path` is the file of the text; `read` fills a scope with the names of a module."""
+        """`path` is the file of the text; `read` fills a scope with the names of a module.
+
+        It returns the scopes that functions of the module look names up in.
+        """
         self._modules = modules
         self._path = path
         self._read = read
@@ -79,7 +87,8 @@ class Library:
         self._checked: set[str] = set()  # on the shelf, and known to be right for this version
         self._noted: set[str] = set()  # on the shelf, and all it depends on is in `_asked`
         self._answers: dict[Question, ModuleText | None] = {}
-        self._placed: dict[ModuleText, ImportedText] = {}
+        # One version longer than what was found with a text, which has places in it.
+        self._placed: Recent[ModuleText, ImportedText] = Recent(KEPT + 1)
         self._end = 0
         self._open: list[_Shelved] = []
         self._asked: dict[Question, ModuleText | None] = {}
@@ -90,9 +99,9 @@ class Library:
         self._noted.clear()
         self._answers.clear()
         self._asked = {}
-        self._shelf = {path: one for path, one in self._shelf.items() if one.is_complete}
-        if len(self._placed) > _MOST_PLACED:
-            self._placed = {one.text.module: one.text for one in self._shelf.values()}
+        self._placed.begin_version()
+        for path in [path for path, one in self._shelf.items() if not one.is_complete]:
+            self._shelf.pop(path).drop()
 
     @property
     def asked(self) -> tuple[Answered, ...]:
@@ -105,7 +114,7 @@ class Library:
 
     def joined(self, source: SourceText) -> SourceText:
         """Return the text with those of the modules, in which places of either can be read."""
-        placed = tuple(self._placed.values())
+        placed = self._placed.values()
         return TextWithImports(source.text, placed) if placed else source
 
     def bindings(self, item: Import, text: ImportedText | None) -> Iterator[tuple[str, Expr]]:
@@ -172,6 +181,7 @@ class Library:
             return None
         known = self._shelf.get(answer.path)
         if known is not None and known.text.module == answer and self._is_current(known):
+            self._placed.put(answer, known.text)
             if known.is_being_read:  # a cycle: it has the names bound so far
                 for one in self._open:
                     one.is_complete = False
@@ -188,13 +198,16 @@ class Library:
         text = self._placed.get(module)
         if text is None:
             self._end += STRETCH
-            text = self._placed[module] = ImportedText(module, self._end)
+            text = ImportedText(module, self._end)
+            self._placed.put(module, text)
         shelved = _Shelved(text, Scope(host=True, text=text), {})
+        if (before := self._shelf.get(module.path)) is not None:
+            before.drop()
         self._shelf[module.path] = shelved
         self._checked.add(module.path)
         with self._noting(shelved):
             try:
-                self._read(text, self, shelved.scope)
+                shelved.defining = self._read(text, self, shelved.scope)
             except RecursionError:  # modules that need one another, deeper than Python goes
                 shelved.scope.names.clear()
                 shelved.is_complete = False
@@ -213,6 +226,8 @@ class Library:
         if question not in self._answers:
             found = self._modules.find(question.importer, question.level, question.module)
             self._answers[question] = found
+            if found is not None:
+                self._placed.get(found)  # still in use
         return self._answers[question]
 
     def _note(self, question: Question, answer: ModuleText | None) -> None:

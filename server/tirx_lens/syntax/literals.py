@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Const, Expr, Unknown
+from tirx_lens.syntax.constants import constant
 from tirx_lens.syntax.fold import LARGEST, LONGEST_TEXT
 from tirx_lens.syntax.tree import field_of, text_of
 
@@ -28,7 +28,7 @@ def number(node: Node, span: Span) -> Expr:
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         return _decimal(text, span)
     try:
-        value = ast.literal_eval(text)
+        value = constant(text)
     except (ValueError, SyntaxError):
         return Unknown("a number Python would refuse", span=span)
     if isinstance(value, int) and abs(value) > LARGEST:
@@ -79,6 +79,6 @@ def _content(string_node: Node, content: Node) -> str | None:
     if "r" in prefix:
         return text
     try:
-        return str(ast.literal_eval('"""' + text.replace('"', '\\"') + '"""'))
+        return str(constant('"""' + text.replace('"', '\\"') + '"""'))
     except (ValueError, SyntaxError):
         return text

@@ -10,7 +10,7 @@ from tirx_lens.syntax.library import Library
 from tirx_lens.syntax.reparse import parse_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tirx_lens.model.given import Given
     from tirx_lens.model.imported import ImportedText
@@ -61,11 +61,12 @@ def open_library(modules: Modules, path: str) -> Library:
     return Library(modules, path, _read_module)
 
 
-def _read_module(text: ImportedText, library: Library, scope: Scope) -> None:
+def _read_module(text: ImportedText, library: Library, scope: Scope) -> Sequence[Scope]:
     data = text.module.source.data
     reader = HostReader(parse_text(data), data, _Everything(), library=library, scope=scope)
     for _ in reader.read():
         pass
+    return reader.defining
 
 
 class _Everything:

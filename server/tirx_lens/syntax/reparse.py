@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 from tree_sitter import Parser, Range
 
 from tirx_lens.model.span import Span
-from tirx_lens.syntax.recent import Recent
+from tirx_lens.syntax.recent import KEPT, Recent
 from tirx_lens.syntax.tree import python_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_sitter import Node, Tree
+
+_KEPT_TREES = 3
+"""Versions with errors that a tree is kept for unused: it takes ten times the room of its text."""
 
 # Strings and comments, which may hold anything, and lines that begin a definition of the module.
 _LEXEMES = re.compile(
@@ -38,9 +41,9 @@ def parse_text(data: bytes) -> tuple[Node, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A tree without errors of a part of a text."""
+    """A tree without errors of a part of a text; `text` is that part."""
 
-    data: bytes
+    text: bytes
     span: Span
     row: int
     tree: Tree
@@ -55,32 +58,47 @@ class Reparser:
 
     def __init__(self) -> None:
         self._whole: _Parsed | None = None
-        self._by_text: Recent[bytes, _Parsed] = Recent()
+        self._by_text: Recent[bytes, _Parsed] = Recent(_KEPT_TREES)
         self._by_index: dict[int, _Parsed] = {}
+        self._versions_without_errors = 0
+
+    @property
+    def trees(self) -> int:
+        """How many trees are kept for the next version."""
+        kept = [*self._by_text.values(), *self._by_index.values()]
+        return len({id(one) for one in (*kept, *filter(None, [self._whole]))})
 
     def parse(self, data: bytes) -> tuple[Node, ...]:
         """Parse the next version of the text."""
-        whole = _parse(data, Span(0, len(data)), 0, self._whole)
+        whole = _parse(data, data, Span(0, len(data)), 0, self._whole)
         if not whole.tree.root_node.has_error:
             self._whole = whole
+            self._versions_without_errors += 1
+            if self._versions_without_errors > KEPT:
+                self._by_text, self._by_index = Recent(_KEPT_TREES), {}
             return (whole.tree.root_node,)
+        self._versions_without_errors = 0
         self._by_text.begin_version()
+        before, self._by_index = self._by_index, {}
         roots = []
         row = 0
         for index, span in enumerate(split(data)):
-            roots.append(self._part(index, data, span, row))
+            roots.append(self._part(index, data, span, row, before.get(index)))
             row += data.count(b"\n", span.start, span.end)
         return tuple(roots)
 
-    def _part(self, index: int, data: bytes, span: Span, row: int) -> Node:
+    def _part(self, index: int, data: bytes, span: Span, row: int, before: _Parsed | None) -> Node:
+        """Parse a part; `before` is the newest tree without errors of the part of that number."""
         text = data[span.start : span.end]
-        known = self._by_text.get(text)
-        if known is not None and (known.span, known.row) == (span, row):
-            return known.tree.root_node
-        parsed = _parse(data, span, row, known or self._by_index.get(index))
-        if not parsed.tree.root_node.has_error:
+        parsed = known = self._by_text.get(text)
+        if parsed is None or (parsed.span, parsed.row) != (span, row):
+            parsed = _parse(data, text, span, row, known or before)
+        is_good = not parsed.tree.root_node.has_error
+        if is_good and parsed is not known:
             self._by_text.put(text, parsed)
-            self._by_index[index] = parsed
+        newest = parsed if is_good else before
+        if newest is not None:
+            self._by_index[index] = newest
         return parsed.tree.root_node
 
 
@@ -113,22 +131,22 @@ def _comments_above(data: bytes, start: int) -> int:
     return start
 
 
-def _parse(data: bytes, span: Span, row: int, base: _Parsed | None) -> _Parsed:
-    """Parse a part of a text, from an earlier tree of it if there is one."""
+def _parse(data: bytes, text: bytes, span: Span, row: int, base: _Parsed | None) -> _Parsed:
+    """Parse `text`, a part of `data`, from an earlier tree of it if there is one."""
     end = row + data.count(b"\n", span.start, span.end)
     is_whole = span == Span(0, len(data))
     here = Range(_point(data, span.start, row), _point(data, span.end, end), span.start, span.end)
     parser = Parser(python_language(), included_ranges=None if is_whole else [here])
     if base is None:
-        return _Parsed(data, span, row, parser.parse(data))
-    return _Parsed(data, span, row, parser.parse(data, _edited(base, data, span, row)))
+        return _Parsed(text, span, row, parser.parse(data))
+    return _Parsed(text, span, row, parser.parse(data, _edited(base, text, span, row)))
 
 
-def _edited(base: _Parsed, data: bytes, span: Span, row: int) -> Tree:
+def _edited(base: _Parsed, new: bytes, span: Span, row: int) -> Tree:
     """Return a tree that knows what differs between its part of the text and that part now."""
     tree = base.tree.copy()
     tree.edit(0, base.span.start, span.start, (0, 0), (base.row, 0), (row, 0))
-    old, new = base.data[base.span.start : base.span.end], data[span.start : span.end]
+    old = base.text
     start, old_end, new_end = _changed(old, new)
     at = _point(new, start, row + new.count(b"\n", 0, start))
     old_point = _point(old, old_end, row + old.count(b"\n", 0, old_end))

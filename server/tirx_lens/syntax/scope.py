@@ -9,7 +9,7 @@ from tirx_lens.model.expr import Expr, Unknown
 from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tree_sitter import Node
 
@@ -60,6 +60,16 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+
+def forget_names(scopes: Iterable[Scope]) -> None:
+    """Empty scopes that nothing is looked up in any more.
+
+    A function holds its scope and the scope its functions, with the tree of the text: without this
+    they would all stay until Python next looks for cycles, which may be many versions later.
+    """
+    for scope in scopes:
+        scope.names.clear()
 
 
 @record(eq=False)

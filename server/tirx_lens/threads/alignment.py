@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Call, Expr, constant_int
 from tirx_lens.model.kernel import Loop, LoopKind, Op, Operation
-from tirx_lens.threads.contracts import Demand, barriers_in, demand_of
-from tirx_lens.threads.reach import question
+from tirx_lens.threads.contracts import CONTRACTS, Demand, barriers_in, demand_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +41,7 @@ def unmatched(reach: ReachMap, demand: Demand) -> Iterator[Reached]:
         asked
         for reached in _barriers(reach, demand)
         for guard in reached.guards
-        if (asked := question(guard, reach.conditions)) is not None
+        if (asked := guard.question) is not None
     }
     if questions:
         if len(questions) > _MOST_QUESTIONS:
@@ -76,7 +75,7 @@ def _barriers(reach: ReachMap, demand: Demand) -> list[Reached]:
     """Return the operations that matter to barriers of one demand, opaque calls among them."""
     return [
         reached
-        for reached in reach.reached
+        for reached in reach.of(*CONTRACTS, Op.OPAQUE)
         if reached.operation.op is Op.OPAQUE or demand_of(reached.operation, reach.shape) is demand
     ]
 

@@ -63,7 +63,8 @@ def product(one: Polynomial, other: Polynomial) -> Polynomial:
     result: Counter[tuple[Expr, ...]] = Counter()
     for left, a in one.items():
         for right, b in other.items():
-            result[tuple(sorted((*left, *right), key=repr))] += a * b
+            factors = (*left, *right)
+            result[factors if len(factors) < 2 else tuple(sorted(factors, key=repr))] += a * b
     return without_zeros(result)
 
 

@@ -29,13 +29,13 @@ def issuers(reached: Reached, reach: ReachMap) -> Participants:
 
 def most_in_a_warp(who: Participants, shape: Shape) -> int | None:
     """Return how many threads of one warp come, of the warp with most; None if not known."""
+    if who.pick is Pick.ONE_PER_WARP:
+        return min(who.possible, 1)
     touched = [(who.possible & warp).bit_count() for warp in warps_of(shape)]
     most = max(touched, default=0)
     match who.pick:
         case Pick.ALL:
             return most
-        case Pick.ONE_PER_WARP:
-            return min(most, 1)
         case Pick.ALL_BUT_ONE:
             return max(0, most - 1)
         case Pick.SOME:

@@ -11,7 +11,6 @@ from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.threads.contracts import CTA_BARRIER, Demand, demand_of
 from tirx_lens.threads.named import NAMED_BARRIERS
 from tirx_lens.threads.order import Order
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.shape import WARP
 from tirx_lens.threads.warps import warps_touched
 
@@ -52,15 +51,19 @@ def meetings(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> Iterator[Meeti
     host's leave open who comes: then only what holds in any case is said.
     """
     order, strangers = Order(reach), _strangers(reach, uses)
-    for number in range(NAMED_BARRIERS):
-        at = tuple(use for use in uses if use.come(number))
+    at_each: dict[int, list[NamedBarrierUse]] = {}
+    for use in uses:
+        for number, threads in use.comers:
+            if threads:
+                at_each.setdefault(number, []).append(use)
+    for number, at in sorted(at_each.items()):
         if number == CTA_BARRIER and _is_shared_by_the_cta(reach):
             continue
         if any(use.count is None or use.count % WARP for use in at):
             continue
         if any(_host_chooses(use.reached) for use in at):
             continue
-        meeting = Meeting(number, at)
+        meeting = Meeting(number, tuple(at))
         for rank in range(reach.shape.ctas):
             _judge(reach, order, meeting, reach.shape.cta(rank), strangers, uses)
         yield meeting
@@ -71,9 +74,8 @@ def _is_shared_by_the_cta(reach: ReachMap) -> bool:
 
     That is what `cta_sync` does, and what the CTA-wide tile operations of TVM may do.
     """
-    return any(
+    return reach.is_opaque or any(
         demand_of(reached.operation, reach.shape) is Demand.WHOLE_CTA
-        or reached.operation.op is Op.OPAQUE
         or ".cta." in reached.operation.name
         for reached in reach.reached
     )
@@ -93,9 +95,8 @@ def _strangers(reach: ReachMap, uses: Sequence[NamedBarrierUse]) -> int:
     for use in uses:
         if not use.is_known:
             threads |= use.reached.participants.possible
-    for reached in reach.reached:
-        if reached.operation.op is Op.OPAQUE:
-            threads |= reached.participants.possible
+    for reached in reach.of(Op.OPAQUE):
+        threads |= reached.participants.possible
     return threads
 
 
@@ -123,7 +124,7 @@ def _judge(
         return
     counts = {use.count for use, _ in here}
     if counts == {coming}:
-        found = _uneven(reach, here, together)
+        found = _uneven(here, together)
         meeting.uneven += _new(found, meeting.uneven)
         return
     crowded = {id(use) for use in meeting.crowded}
@@ -137,7 +138,7 @@ def _judge(
         meeting.shared += [
             (use, other)
             for use, other in _shared(reach, order, here, counts.pop() or 0)
-            if (id(use), id(other)) not in pairs and not _may_be_apart(reach, use, other, uses)
+            if (id(use), id(other)) not in pairs and not _may_be_apart(use, other, uses)
         ]
 
 
@@ -149,9 +150,7 @@ def _new(
     return [use for use in uses if id(use) not in there]
 
 
-def _uneven(
-    reach: ReachMap, here: Sequence[tuple[NamedBarrierUse, int]], together: int
-) -> list[NamedBarrierUse]:
+def _uneven(here: Sequence[tuple[NamedBarrierUse, int]], together: int) -> list[NamedBarrierUse]:
     """Return the uses that some threads pass where others have no use that makes up for it."""
     ways: list[Way] = [(together, ())]
     for use, threads in here:
@@ -163,23 +162,24 @@ def _uneven(
             if group & ~come:
                 parted.append((group & ~come, passed))
         ways = parted
+    if len(ways) < 2:  # all threads pass the same uses
+        return []
+    counted = [(passed, Counter(_occasion(use.reached) for use in passed)) for _, passed in ways]
     found: list[NamedBarrierUse] = []
-    for _, passed in ways:
-        mine = Counter(_occasion(use.reached, reach) for use in passed)
-        for _, others in ways:
-            theirs = Counter(_occasion(use.reached, reach) for use in others)
+    for passed, mine in counted:
+        for others, theirs in counted:
             if mine > theirs:
                 found += [u for u in passed if u not in others and u not in found]
     return found
 
 
-def _occasion(reached: Reached, reach: ReachMap) -> tuple[tuple[Span, bool], ...]:
+def _occasion(reached: Reached) -> tuple[tuple[Span, bool], ...]:
     """Return the loops and undecided branches around a place: it is executed once for each."""
     loops = {id(loop) for loop in reached.loops}
     return tuple(
         (guard.span, guard.taken)
         for guard in reached.guards
-        if id(guard.branch) in loops or question(guard, reach.conditions) is not None
+        if id(guard.branch) in loops or guard.question is not None
     )
 
 
@@ -207,7 +207,7 @@ def _shared(
 
 
 def _may_be_apart(
-    reach: ReachMap, use: NamedBarrierUse, other: NamedBarrierUse, uses: Sequence[NamedBarrierUse]
+    use: NamedBarrierUse, other: NamedBarrierUse, uses: Sequence[NamedBarrierUse]
 ) -> bool:
     """Tell whether two groups may never be at one barrier together.
 
@@ -215,7 +215,7 @@ def _may_be_apart(
     another named barrier, at which both groups come, may keep them apart.
     """
     for guard in (*use.reached.guards, *other.reached.guards):
-        if question(guard, reach.conditions) is not None:
+        if guard.question is not None:
             return True
     mine, theirs = use.reached.participants.possible, other.reached.participants.possible
     for number in range(NAMED_BARRIERS):

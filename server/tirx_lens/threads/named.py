@@ -13,9 +13,10 @@ from tirx_lens.threads.shape import WARPGROUP
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tirx_lens.model.kernel import Operation
+    from tirx_lens.threads.condition import Condition
     from tirx_lens.threads.reach import Reached, ReachMap
     from tirx_lens.threads.shape import Shape
 
@@ -55,7 +56,7 @@ class NamedBarrierUse:
 
     def come(self, number: int) -> int:
         """Return the threads that may come with an id."""
-        return dict(self.comers).get(number, 0)
+        return next((threads for one, threads in self.comers if one == number), 0)
 
     def splits_warps(self, shape: Shape) -> bool:
         """Tell whether some lanes of a warp come and others do not."""
@@ -65,21 +66,22 @@ class NamedBarrierUse:
 
 def named_barrier_uses(reach: ReachMap) -> Iterator[NamedBarrierUse]:
     """Yield the uses of named barriers in program order, but those that are the CTA-wide one."""
-    for reached in reach.reached:
+    outcomes: dict[Expr, list[Condition]] = {}
+    for reached in reach.of(Op.WARPGROUP_SYNC, Op.NAMED_BARRIER):
         operation = reached.operation
         count: Expr | None = Const(WARPGROUP)
         if operation.op is Op.WARPGROUP_SYNC:
             number, blocks = operation.argument(0, "bar_no"), True
-        elif operation.op is Op.NAMED_BARRIER:
+        else:
             action = next((w for w in operation.name.split(".") if w in _KINDS), None)
             if demand_of(operation, reach.shape) is Demand.WHOLE_CTA:
                 continue
             number = _either(operation, 0, "a", "name_bar_id") if action else None
             count = _either(operation, 1, "b", "thread_count") if action else None
             blocks = _KINDS.get(action or "", True)
-        else:
-            continue
-        comers, beyond, is_known = _by_id(reach, number, reached.participants.possible)
+        if number is not None and number not in outcomes:
+            outcomes[number] = _outcomes(reach, number)
+        comers, beyond, is_known = _by_id(outcomes, number, reached.participants.possible)
         yield NamedBarrierUse(reached, comers, beyond, is_known, constant_int(count), blocks)
 
 
@@ -88,8 +90,16 @@ def _either(operation: Operation, position: int, *keywords: str) -> Expr | None:
     return next((value for value in found if value is not None), None)
 
 
+def _outcomes(reach: ReachMap, number: Expr) -> list[Condition]:
+    """Return in which threads a number that is no constant is each of the ids."""
+    if constant_int(number) is not None:
+        return []
+    ids = map(Const, range(NAMED_BARRIERS))
+    return [reach.condition(Apply(Operator.EQUAL, (number, one))) for one in ids]
+
+
 def _by_id(
-    reach: ReachMap, number: Expr | None, threads: int
+    outcomes: Mapping[Expr, list[Condition]], number: Expr | None, threads: int
 ) -> tuple[tuple[tuple[int, int], ...], int, bool]:
     """Part threads by their ids: those in range, those beyond, and whether all are known."""
     if number is None:
@@ -100,8 +110,7 @@ def _by_id(
         return (((constant, threads),), 0, True) if inside else ((), threads, True)
     comers: list[tuple[int, int]] = []
     rest = threads
-    for candidate in range(NAMED_BARRIERS):
-        outcome = reach.condition(Apply(Operator.EQUAL, (number, Const(candidate))))
+    for candidate, outcome in enumerate(outcomes[number]):
         if outcome.maybe & threads:
             return (), 0, False
         if outcome.yes & threads:

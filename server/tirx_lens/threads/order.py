@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.threads.contracts import Demand, demand_of
+from tirx_lens.threads.contracts import CONTRACTS, Demand, demand_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _WIDE = (Demand.WHOLE_CTA, Demand.WHOLE_CLUSTER)
@@ -20,27 +22,42 @@ class Order:
 
     def __init__(self, reach: ReachMap) -> None:
         self._reach = reach
-        self._signals: dict[KernelObject, int] = defaultdict(int)
-        self._waits: dict[KernelObject, int] = defaultdict(int)
-        self._raw_waits = 0
-        self._is_open = False
-        for reached in reach.reached:
-            self._note(reached)
 
-    def _note(self, reached: Reached) -> None:
-        operation, threads = reached.operation, reached.participants.possible
-        barrier = operation.receiver
-        if operation.op is Op.OPAQUE or any(
-            loop.kind is LoopKind.WHILE and not _steps_tiles(loop.control) for loop in reached.loops
-        ):
-            self._is_open = True  # it may wait for anything
-        if barrier is not None and barrier.kind in BARRIERS:
-            if operation.op is Op.BARRIER_WAIT:
-                self._waits[barrier] |= threads
-            elif operation.op is not Op.BARRIER_INIT:
-                self._signals[barrier] |= threads
-        elif operation.op in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE):
-            self._raw_waits |= threads
+    @cached_property
+    def _is_open(self) -> bool:
+        """Whether there is something that may wait for anything."""
+        loops = {id(loop): loop for reached in self._reach.reached for loop in reached.loops}
+        return self._reach.is_opaque or any(
+            loop.kind is LoopKind.WHILE and not _steps_tiles(loop.control)
+            for loop in loops.values()
+        )
+
+    @cached_property
+    def _waits(self) -> dict[KernelObject, int]:
+        return self._uses(lambda op: op is Op.BARRIER_WAIT)
+
+    @cached_property
+    def _signals(self) -> dict[KernelObject, int]:
+        return self._uses(lambda op: op not in (Op.BARRIER_WAIT, Op.BARRIER_INIT))
+
+    def _uses(self, counts: Callable[[Op], bool]) -> dict[KernelObject, int]:
+        """Return who comes to the uses of some kinds of each barrier."""
+        found: dict[KernelObject, int] = {}
+        for barrier, calls in self._reach.by_receiver.items():
+            for reached in calls if barrier.kind in BARRIERS else ():
+                if counts(reached.operation.op):
+                    found[barrier] = found.get(barrier, 0) | reached.participants.possible
+        return found
+
+    @cached_property
+    def _raw_waits(self) -> int:
+        """Who waits for a barrier that has no wrapper, or arrives on one."""
+        threads = 0
+        for reached in self._reach.of(Op.BARRIER_WAIT, Op.BARRIER_ARRIVE):
+            receiver = reached.operation.receiver
+            if receiver is None or receiver.kind not in BARRIERS:
+                threads |= reached.participants.possible
+        return threads
 
     def waits(self, threads: int) -> bool:
         """Tell whether any of these threads waits for something on its way."""
@@ -81,16 +98,22 @@ class Order:
     def _meet_between(self, first: Reached, second: Reached) -> bool:
         """Tell whether a CTA-wide barrier stands between two places, or around in their loop."""
         shared = {id(loop) for loop in first.loops} & {id(loop) for loop in second.loops}
-        started = ended = False
-        for reached in self._reach.reached:
-            started = started or reached is first
-            ended = ended or reached is second
-            if demand_of(reached.operation, self._reach.shape) in _WIDE:
-                if started and not ended:
-                    return True
-                if any(id(loop) in shared for loop in reached.loops):
-                    return True
-        return False
+        order = self._reach.order
+        between = range(order[id(first)], order[id(second)])
+        return any(
+            order[id(wide)] in between or any(id(loop) in shared for loop in wide.loops)
+            for wide in self._wide
+        )
+
+    @cached_property
+    def _wide(self) -> list[Reached]:
+        """The barriers of all threads of a CTA or of the cluster."""
+        shape = self._reach.shape
+        return [
+            reached
+            for reached in self._reach.of(*CONTRACTS)
+            if demand_of(reached.operation, shape) in _WIDE
+        ]
 
 
 def _steps_tiles(control: object) -> bool:

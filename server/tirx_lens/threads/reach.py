@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
     Compute: TypeAlias = Callable[[Operator, object, object], object]
     Question: TypeAlias = Expr | Span
 
+T = TypeVar("T")
+
 
 @record()
 class Guard:
     """A branch or loop around an operation.
 
     `taken` is false on the `else` side. `selective` says that this guard by itself keeps some
-    thread of the kernel out.
+    thread of the kernel out. `question` is what an undecided branch asks, None for loops and for
+    branches that are decided: those that ask the same of a value that does not change have the
+    same answer.
     """
 
     branch: Branch | Loop
     taken: bool
     selective: bool
+    question: Question | None = field(default=None, compare=False)
 
     @property
     def span(self) -> Span:
@@ -80,6 +86,7 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
+    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def order(self) -> Mapping[int, int]:
@@ -87,15 +94,67 @@ class ReachMap:
         return {id(reached): index for index, reached in enumerate(self.reached)}
 
     @cached_property
+    def spans(self) -> Mapping[int, range]:
+        """The places of what is reached inside each branch and loop, by its identity."""
+        starts: dict[int, int] = {}
+        stops: dict[int, int] = {}
+        inner: tuple[Guard, ...] = ()
+        for index, reached in enumerate(self.reached):
+            if reached.guards is not inner:  # else in the block of the one before
+                for guard in inner:
+                    stops[id(guard.branch)] = index
+                inner = reached.guards
+                for guard in inner:
+                    starts.setdefault(id(guard.branch), index)
+        for guard in inner:
+            stops[id(guard.branch)] = len(self.reached)
+        return {part: range(start, stops[part]) for part, start in starts.items()}
+
+    @cached_property
     def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
         """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
         found: dict[Span, list[Reached]] = {}
-        for reached in self.reached:
+        for reached in self.initialising:
             operation = reached.operation
             barrier = operation.receiver if operation.op is Op.BARRIER_INIT else operation.created
             if barrier is not None:
                 found.setdefault(barrier.span, []).append(reached)
         return {span: tuple(places) for span, places in found.items()}
+
+    @cached_property
+    def initialising(self) -> Sequence[Reached]:
+        """What may initialise barriers: `init`, `mbarrier.init`, and whatever makes an object."""
+        inits = (Op.BARRIER_INIT, Op.MBARRIER_INIT)
+        return [
+            reached
+            for reached in self.reached
+            if reached.operation.created is not None or reached.operation.op in inits
+        ]
+
+    @cached_property
+    def instructions(self) -> Sequence[Reached]:
+        """The PTX instructions that are of no kind but `Op.OTHER`: `T.ptx.tcgen05.ld...`."""
+        return [one for one in self.of(Op.OTHER) if one.operation.name.startswith("T.ptx.")]
+
+    @cached_property
+    def by_op(self) -> Mapping[Op, Sequence[Reached]]:
+        """The operations of each kind, in program order."""
+        found: dict[Op, list[Reached]] = {}
+        for reached in self.reached:
+            found.setdefault(reached.operation.op, []).append(reached)
+        return found
+
+    def of(self, *ops: Op) -> Sequence[Reached]:
+        """Return the operations of some kinds, in program order."""
+        kinds = [self.by_op[op] for op in ops if op in self.by_op]
+        if len(kinds) < 2:
+            return kinds[0] if kinds else ()
+        return sorted(chain.from_iterable(kinds), key=lambda reached: self.order[id(reached)])
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether something is called that may do anything: its body is not known."""
+        return Op.OPAQUE in self.by_op
 
     @cached_property
     def by_receiver(self) -> Mapping[KernelObject, Sequence[Reached]]:
@@ -111,17 +170,16 @@ class ReachMap:
         """The operations by their identity."""
         return {id(reached.operation): reached for reached in self.reached}
 
-    @cached_property
-    def _in_loops(self) -> Mapping[int, Sequence[Reached]]:
-        found: dict[int, list[Reached]] = {}
-        for reached in self.reached:
-            for loop in reached.loops:
-                found.setdefault(id(loop), []).append(reached)
-        return found
+    def once(self, question: Callable[[ReachMap], T]) -> T:
+        """Return the answer to a question about the map alone, worked out the first time."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        return cast("T", self._answers[question])
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""
-        return self._in_loops.get(id(loop), ())
+        places = self.spans.get(id(loop), range(0))
+        return self.reached[places.start : places.stop]
 
     def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
         """Return the map of a run in which undecided branches come out as `answers` say."""
@@ -145,20 +203,10 @@ def reach(kernel: Kernel, compute: Compute) -> ReachMap | None:
     return _follow(kernel, shape, compute, {}) if shape is not None else None
 
 
-def question(guard: Guard, conditions: Conditions) -> Question | None:
-    """Return what an undecided branch asks; None for loops and for guards that are decided.
-
-    Branches that ask the same of a value that does not change have the same answer.
-    """
-    if not isinstance(guard.branch, Branch):
-        return None
-    outcome = conditions.of(guard.branch.condition)
+def _question(branch: Branch, outcome: Condition) -> Question | None:
+    """Return what a branch asks, if the text does not decide it."""
     if not outcome.maybe or outcome.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
         return None
-    return _question(guard.branch, outcome)
-
-
-def _question(branch: Branch, outcome: Condition) -> Question:
     return branch.condition if outcome.unsure is Unsure.UNIFORM else branch.condition_span
 
 
@@ -177,8 +225,8 @@ class _Walker:
         self._answers = answers
         self._evaluator = Evaluator(shape, compute)
         self.conditions = Conditions(shape, self._evaluator)
-        self._guards: list[Guard] = []
-        self._loops: list[Loop] = []
+        self._guards: tuple[Guard, ...] = ()  # as the loops, one for all that stands in a block
+        self._loops: tuple[Loop, ...] = ()
         self._returned = 0
 
     def block(self, block: Block, coming: Participants) -> Participants:
@@ -201,32 +249,34 @@ class _Walker:
         return current
 
     def _note(self, operation: Operation, who: Participants) -> None:
-        self.reached.append(
-            Reached(operation, who, tuple(self._guards), self._returned, tuple(self._loops))
-        )
+        self.reached.append(Reached(operation, who, self._guards, self._returned, self._loops))
 
     def _branch(self, branch: Branch, coming: Participants) -> Participants:
-        condition = self._outcome(branch)
-        ends = []
+        condition, asked = self._outcome(branch)
+        ends, around = [], self._guards
         sides = ((branch.then, condition, True), (branch.orelse, condition.negated, False))
         for side, outcome, taken in sides:
+            if not side.statements:
+                continue  # who gets there comes out again
             inside = coming.narrowed(outcome, self._shape)
-            self._guards.append(Guard(branch, taken, outcome.selective))
+            self._guards = (*around, Guard(branch, taken, outcome.selective, asked))
             ends.append((inside, self.block(side, inside)))
-            self._guards.pop()
+        self._guards = around
         current = coming
         for inside, end in ends:
-            if end != inside:
+            if end is not inside and end != inside:
                 current = current.without(_gone(inside, end))
         return current
 
-    def _outcome(self, branch: Branch) -> Condition:
+    def _outcome(self, branch: Branch) -> tuple[Condition, Question | None]:
+        """Return how a branch comes out, and what it asks if the text leaves that open."""
         condition = self.conditions.of(branch.condition)
-        answer = self._answers.get(_question(branch, condition)) if self._answers else None
-        if answer is None or condition.unsure not in (Unsure.UNIFORM, Unsure.UNKNOWN):
-            return condition
+        asked = _question(branch, condition)
+        answer = self._answers.get(asked) if self._answers and asked is not None else None
+        if answer is None:
+            return condition, asked
         yes = condition.yes | (condition.maybe if answer else 0)
-        return Condition(yes, self._shape.everyone & ~yes)
+        return Condition(yes, self._shape.everyone & ~yes), asked
 
     def _loop(self, loop: Loop, coming: Participants) -> Participants:
         inside, selective = coming, False
@@ -235,12 +285,11 @@ class _Walker:
             inside, selective = coming.narrowed(condition, self._shape), condition.selective
         elif not self._runs_alike(loop.control):
             inside = Participants(coming.possible, coming.typical, Pick.SOME, coming.conditional)
-        self._guards.append(Guard(loop, taken=True, selective=selective))
-        self._loops.append(loop)
-        before = self._returned
+        guards, loops, before = self._guards, self._loops, self._returned
+        self._guards = (*guards, Guard(loop, taken=True, selective=selective))
+        self._loops = (*loops, loop)
         self.block(loop.body, inside)
-        self._loops.pop()
-        self._guards.pop()
+        self._guards, self._loops = guards, loops
         gone = self._returned & ~before  # `break` and `continue` rejoin here, `return` does not
         return coming.without(Participants(gone, gone)) if gone else coming
 

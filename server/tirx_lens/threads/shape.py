@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Id, IdKind, constant_int
@@ -18,7 +19,7 @@ _LARGEST_CLUSTER = 16
 _UNIT = {IdKind.THREAD: 1, IdKind.WARP: WARP, IdKind.WARPGROUP: WARPGROUP}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """The threads that a cluster-wide statement speaks of.
 
@@ -39,7 +40,7 @@ class Shape:
         """The number of threads in the cluster."""
         return self.threads * self.ctas
 
-    @property
+    @cached_property
     def everyone(self) -> int:
         """The set of all threads of the cluster."""
         return (1 << self.total) - 1
@@ -48,7 +49,16 @@ class Shape:
         """Return the set of all threads of one CTA."""
         return ((1 << self.threads) - 1) << (rank * self.threads)
 
-    @property
+    @cached_property
+    def warp_starts(self) -> int:
+        """The set of the first thread of each warp; 0 where a warp may have fewer threads."""
+        return (
+            sum(1 << first for first in range(0, self.total, WARP))
+            if not self.threads % WARP
+            else 0
+        )
+
+    @cached_property
     def thread_zeros(self) -> int:
         """The set of the threads number 0 of each CTA."""
         return sum(1 << (rank * self.threads) for rank in range(self.ctas))

@@ -44,7 +44,7 @@ def free_barrier_fix(
         return None
     number = free[wanted.index(group)]
     start = operation.span.start + len(written.group(1).encode())
-    known = all(reached.operation.op is not Op.OPAQUE for reached in reach.reached)
+    known = not reach.is_opaque
     return Fix(
         f"Use named barrier {number}, which nothing else uses",
         Applicability.SAFE if known else Applicability.UNSAFE,

@@ -7,7 +7,6 @@ both releases: the instructions are the same. Names and arguments that stay are 
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,6 +16,7 @@ from tirx_lens.model.finding import Edit
 from tirx_lens.model.given import TvmVersion
 from tirx_lens.model.span import Span
 from tirx_lens.rules.changes.keywords import Written, arguments_of
+from tirx_lens.syntax.constants import constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,7 +143,7 @@ def _values(source: SourceText, name: str, given: Mapping[str, Written]) -> dict
 
 def _literal(text: str) -> Value:
     try:
-        value = ast.literal_eval(text)
+        value = constant(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return Text(text)
     return value if isinstance(value, (int, str, bool, type(None))) else Text(text)

@@ -26,7 +26,7 @@ class ArrivalTargets:
 
     def __init__(self, ctas: int) -> None:
         self._ctas = ctas
-        self._aims: dict[int, tuple[Expr, Expr] | None] = {}
+        self._aims: dict[int, tuple[Expr | None, Expr | None] | None] = {}
 
     def of(
         self, barrier: KernelObject, operation: Operation, thread: Registers, own: tuple[int, ...]
@@ -41,10 +41,10 @@ class ArrivalTargets:
         if aim is None:
             return None
         far, mask = aim
-        if far != _NONE:
+        if far is not None:
             rank = thread.value(far)
             return (rank,) if rank is not None and 0 <= rank < ctas else None
-        if mask == _NONE:
+        if mask is None:
             return own
         bits = thread.value(mask)
         if bits is None or not 0 < bits < 1 << ctas:
@@ -53,7 +53,9 @@ class ArrivalTargets:
             return own  # TVM takes the unicast form, to the CTA's own barrier
         return tuple(rank for rank in range(ctas) if bits >> rank & 1)
 
-    def _aim(self, barrier: KernelObject, operation: Operation) -> tuple[Expr, Expr] | None:
+    def _aim(
+        self, barrier: KernelObject, operation: Operation
+    ) -> tuple[Expr | None, Expr | None] | None:
         """Return the `remote` and the `cta_mask` of an arrival that is plain in all else."""
         names = _OPERANDS[barrier.kind]
         given = dict(zip(names, operation.arguments, strict=False)) | dict(operation.keywords)
@@ -69,4 +71,4 @@ class ArrivalTargets:
             far = seen
         if self._ctas == 1 and (far, mask) != (_NONE, _NONE):
             return None  # of a cluster that the text does not speak of
-        return far, mask
+        return None if far == _NONE else far, None if mask == _NONE else mask

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.buffers import Memory, memory_of
 from tirx_lens.model.expr import constant_int
 from tirx_lens.model.kernel import Op
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
+from tirx_lens.rules.facts.bulk import Direction
 from tirx_lens.rules.facts.copies import destination
 from tirx_lens.rules.facts.course import meets, surely_overlap, written_by
+from tirx_lens.rules.facts.engine_copies import engine_copies, engine_stores
 from tirx_lens.threads.participants import Pick
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 def comes_without(reach: ReachMap, store: Reached, op: Op) -> bool:
     """Tell whether some of the threads that store surely never come to an operation of a kind."""
     there = 0
-    for reached in reach.reached:
-        if reached.operation.op is op:
-            there |= reached.participants.possible
+    for reached in reach.of(op):
+        there |= reached.participants.possible
     if store.participants.pick is Pick.SOME:
         return not store.participants.possible & there
     return bool(store.participants.typical & ~warps_touched(there, reach.shape))
+
+
+MAY_STORE = (Op.COPY_ASYNC, Op.TILE_OP, Op.OTHER)
+"""The kinds of operations of which `may_store` can be true."""
 
 
 def may_store(operation: Operation) -> bool:
@@ -53,9 +56,7 @@ class Course:
     written: Reached | None = None
 
 
-def drain(
-    reach: ReachMap, course: Iterable[Reached], store: Reached, source: Region | None
-) -> Course:
+def drain(course: Iterable[Reached], store: Reached, source: Region | None) -> Course:
     """Follow a course from a store to the wait for its group, or to a write of its source."""
     committed = 0
     for reached in course:
@@ -71,16 +72,16 @@ def drain(
         # Threads of another role wait for a barrier before they write: not followed here.
         own = source is not None and written is not None and meets(reached, store)
         if own and source is not None and written is not None and surely_overlap(source, written):
-            if _is_undecided(reach, reached, store):
+            if _is_undecided(reached, store):
                 return Course(drained=True)  # in which turn it writes is not known
             return Course(drained=False, written=reached)
     return Course(drained=False)
 
 
-def _is_undecided(reach: ReachMap, write: Reached, store: Reached) -> bool:
+def _is_undecided(write: Reached, store: Reached) -> bool:
     """Tell whether the turn of a loop decides, not known how, if one of the two is executed."""
     return any(
-        question(guard, reach.conditions) is not None
+        guard.question is not None
         and any(loop.span.contains(guard.branch.span) for loop in store.loops)
         for guard in (*write.guards, *store.guards)
     )
@@ -89,17 +90,23 @@ def _is_undecided(reach: ReachMap, write: Reached, store: Reached) -> bool:
 def runs_of_stores(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:
     """Yield the first and the last of stores that stand one after the other."""
     run: list[Reached] = []
-    for reached in reach.reached:
-        copy = bulk_copy(reached.operation)
-        if copy is not None and copy.direction is Direction.STORE:
-            if not reached.participants.possible:
-                continue
-            if run and reached.guards != run[-1].guards:
-                yield run[0], run[-1]
-                run = []
-            run.append(reached)
-        elif run and reached.operation.op is not Op.OTHER:
+    for store in engine_stores(reach):
+        if not store.participants.possible:
+            continue
+        if run and (store.guards != run[-1].guards or _comes_between(reach, run[-1], store)):
             yield run[0], run[-1]
             run = []
+        run.append(store)
     if run:
         yield run[0], run[-1]
+
+
+def _comes_between(reach: ReachMap, store: Reached, other: Reached) -> bool:
+    """Tell whether something comes between two stores but what only computes."""
+    copies = engine_copies(reach)
+    between = reach.reached[reach.order[id(store)] + 1 : reach.order[id(other)]]
+    return any(
+        one.operation.op is not Op.OTHER
+        and ((copy := copies.get(id(one.operation))) is None or copy.direction is Direction.LOAD)
+        for one in between
+    )

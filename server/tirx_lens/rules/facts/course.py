@@ -15,20 +15,19 @@ if TYPE_CHECKING:
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
-_WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
+WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
+"""Tile operations that may write what they name as `dst`."""
 
 
-def to_the_end(reach: ReachMap, start: Reached) -> list[Reached]:
-    """Return what stands after an operation, in program order."""
-    index = next(i for i, reached in enumerate(reach.reached) if reached is start)
-    return list(reach.reached[index + 1 :])
+def to_the_end(reach: ReachMap, start: Reached) -> Iterator[Reached]:
+    """Yield what stands after an operation, in program order."""
+    for position in range(reach.order[id(start)] + 1, len(reach.reached)):
+        yield reach.reached[position]
 
 
 def following(view: KernelView, start: Reached) -> Iterator[Reached]:
     """Yield what stands after an operation, in program order."""
-    reached = view.reach.reached if view.reach is not None else ()
-    for position in range(position_of(view, start) + 1, len(reached)):
-        yield reached[position]
+    return to_the_end(view.reach, start) if view.reach is not None else iter(())
 
 
 def rounds(view: KernelView, start: Reached) -> list[Iterator[Reached]]:
@@ -42,36 +41,17 @@ def rounds(view: KernelView, start: Reached) -> list[Iterator[Reached]]:
 
 def position_of(view: KernelView, reached: Reached) -> int:
     """Return the index of an operation among all that are reached."""
-    return view.once(_positions)[id(reached)]
-
-
-def loop_spans(view: KernelView) -> dict[int, range]:
-    """Return, for each loop by its identity, the indices of what is reached inside it."""
-    found: dict[int, range] = {}
-    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
-        for loop in reached.loops:
-            start = found[id(loop)].start if id(loop) in found else index
-            found[id(loop)] = range(start, index + 1)
-    return found
-
-
-def branch_spans(view: KernelView) -> dict[int, range]:
-    """Return, for each branch by its identity, the indices of what is reached inside it."""
-    found: dict[int, range] = {}
-    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
-        for guard in reached.guards:
-            key = id(guard.branch)
-            start = found[key].start if key in found else index
-            found[key] = range(start, index + 1)
-    return found
+    return view.reach.order[id(reached)] if view.reach is not None else -1
 
 
 def next_round(view: KernelView, index: int, loop: Loop) -> Iterator[Reached]:
     """Yield what comes after a place in a loop, and then in its next turn, up to the place."""
-    inside = view.once(loop_spans)[id(loop)]
-    reached = view.reach.reached if view.reach is not None else ()
+    reach = view.reach
+    if reach is None:
+        return
+    inside = reach.spans[id(loop)]
     for position in (*range(index + 1, inside.stop), *range(inside.start, index)):
-        yield reached[position]
+        yield reach.reached[position]
 
 
 def meets(first: Reached, second: Reached) -> bool:
@@ -81,14 +61,18 @@ def meets(first: Reached, second: Reached) -> bool:
 
 def apart(first: Reached, second: Reached) -> bool:
     """Tell whether two operations stand on different sides of one branch."""
-    sides = {id(guard.branch): guard.taken for guard in first.guards}
-    return any(sides.get(id(guard.branch), guard.taken) != guard.taken for guard in second.guards)
+    for one, other in zip(first.guards, second.guards, strict=False):
+        if one.branch is not other.branch:  # the ways part here, and never meet again
+            return False
+        if one.taken is not other.taken:
+            return True
+    return False
 
 
 def written_by(reached: Reached) -> Region | None:
     """Return the part of a buffer that a tile operation writes."""
     operation = reached.operation
-    return region_of(operation.argument(0, "dst")) if operation.op in _WRITES else None
+    return region_of(operation.argument(0, "dst")) if operation.op in WRITES else None
 
 
 def surely_overlap(first: Region, second: Region, *, same_round: bool = False) -> bool:
@@ -103,11 +87,6 @@ def surely_overlap(first: Region, second: Region, *, same_round: bool = False) -
         return True
     fixed = all(_is_fixed(index, same_round=same_round) for index in first.indices)
     return first.indices == second.indices and fixed
-
-
-def _positions(view: KernelView) -> dict[int, int]:
-    reached = view.reach.reached if view.reach is not None else ()
-    return {id(one): index for index, one in enumerate(reached)}
 
 
 def is_whole(region: Region) -> bool:

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, Region, memory_of, region_of
 from tirx_lens.model.kernel import Op
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.course import apart, surely_overlap, written_by
+from tirx_lens.rules.facts.bulk import BulkCopy, Direction
+from tirx_lens.rules.facts.course import WRITES, apart, surely_overlap, written_by
+from tirx_lens.rules.facts.engine_copies import engine_copies
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
@@ -40,22 +44,22 @@ class EngineRead:
 
 def engine_reads(view: KernelView) -> tuple[EngineRead, ...]:
     """Return every read of SMEM by an engine that some thread starts, an MMA once an operand."""
-    if view.reach is None:
+    reach = view.reach
+    if reach is None:
         return ()
     return tuple(
-        EngineRead(index, reached, source)
-        for index, reached in enumerate(view.reach.reached)
+        EngineRead(reach.order[id(reached)], reached, source)
+        for reached in reach.of(Op.GEMM_ASYNC, Op.COPY_ASYNC)
         if reached.participants.possible
-        for source in _sources(reached)
+        for source in _sources(reached.operation, engine_copies(reach))
     )
 
 
-def _sources(reached: Reached) -> list[Region]:
-    operation = reached.operation
+def _sources(operation: Operation, copies: Mapping[int, BulkCopy]) -> list[Region]:
     if operation.op is Op.GEMM_ASYNC:
         named = [region_of(operation.argument(*operand)) for operand in _OPERANDS]
         return [r for r in named if r is not None and memory_of(r.buffer) is Memory.SHARED]
-    copy = bulk_copy(operation)
+    copy = copies.get(id(operation))
     if copy is None or copy.direction is not Direction.STORE or copy.shared is None:
         return []
     return [copy.shared]
@@ -96,9 +100,12 @@ class _Writes:
 
 def _writes(view: KernelView) -> _Writes:
     found = _Writes({}, set(), [])
-    for index, reached in enumerate(view.reach.reached if view.reach is not None else ()):
-        if reached.operation.op is Op.OPAQUE:
-            found.unknown.append(index)
+    reach = view.reach
+    if reach is None:
+        return found
+    found.unknown.extend(reach.order[id(reached)] for reached in reach.of(Op.OPAQUE))
+    for reached in reach.of(*WRITES):
+        index = reach.order[id(reached)]
         written = written_by(reached)
         if written is not None:
             found.of_buffer.setdefault(written.buffer, []).append(index)

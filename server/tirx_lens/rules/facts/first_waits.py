@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Exit, Loop
+from tirx_lens.model.kernel import Loop
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.rules.facts.phases import STATE_STORED, first_parity
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
-    from tirx_lens.model.kernel import Block
     from tirx_lens.rules.facts.handoffs import Handoff, Handoffs
     from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.rule import KernelView
@@ -67,27 +66,36 @@ class FirstRound:
     """The waits and signals of a kernel in the order of its first round."""
 
     def __init__(self, found: Handoffs, reach: ReachMap) -> None:
-        at = {id(reached.operation): (n, reached) for n, reached in enumerate(reach.reached)}
-        self._order = {id(reached): n for n, reached in at.values()}
+        at = reach.by_operation
+        self._order = reach.order
         self.waits: list[Wait] = []
+        self._waits_of: dict[int, list[Wait]] = {}
+        self._signals_of: dict[int, Signals] = {}
         self.signals: list[Signals] = []
         for handoff in found.barriers:
             signals = Signals(handoff, is_known=not handoff.elsewhere)
             for place in (*handoff.arrivals, *handoff.pointers):
                 if id(place.operation) in at:
-                    signals.places.append(at[id(place.operation)][1])
+                    signals.places.append(at[id(place.operation)])
                 else:
                     signals.is_known = False
             self.signals.append(signals)
+            self._signals_of[id(handoff)] = signals
+            waits = self._waits_of[id(handoff)] = []
             for place in handoff.waits:
                 if id(place.operation) in at:
-                    reached = at[id(place.operation)][1]
+                    reached = at[id(place.operation)]
                     parity = first_parity(found, handoff, place, reached, reach)
-                    self.waits.append(Wait(handoff, place, reached, parity))
+                    waits.append(Wait(handoff, place, reached, parity))
+            self.waits += waits
 
     def signals_of(self, handoff: Handoff) -> Signals:
         """Return what may end the phases of a barrier."""
-        return next(signals for signals in self.signals if signals.handoff is handoff)
+        return self._signals_of[id(handoff)]
+
+    def waits_of(self, handoff: Handoff) -> Sequence[Wait]:
+        """Return the waits for a barrier, in program order."""
+        return self._waits_of[id(handoff)]
 
     def comes_first(self, first: Reached, second: Reached) -> bool:
         """Tell whether every thread that gets to `second` has been at `first` before."""
@@ -95,11 +103,11 @@ class FirstRound:
             return False
         if _encloses(first.guards, second.guards):
             return True
-        one, other = first.participants, second.participants
+        one = first.participants
         alone = one.pick is Pick.ALL and not one.conditional
-        loops = [id(loop) for loop in first.loops]
-        inside = [id(loop) for loop in second.loops][: len(loops)] == loops
-        return alone and inside and not other.possible & ~one.possible
+        if not alone or second.participants.possible & ~one.possible:
+            return False
+        return second.loops[: len(first.loops)] == first.loops
 
     def is_before(self, first: Reached, second: Reached) -> bool:
         """Tell whether a place stands above another."""
@@ -113,19 +121,27 @@ class FirstRound:
         `passing` and `blocking` are waits to take for such, whatever they ask for.
         """
         closed = [w for w in self.waits if w in blocking or (w.parity == 0 and w not in passing)]
+        still = sorted(closed, key=lambda wait: self._order[id(wait.reached)])
         open_: set[int] = set()
         while True:
-            still = [wait for wait in closed if id(wait.handoff) not in open_]
             further = {
                 id(signals.handoff)
                 for signals in self.signals
-                if not signals.is_known
-                or not signals.places
-                or any(self._is_reached(place, still) for place in signals.places)
+                if id(signals.handoff) not in open_
+                and (
+                    not signals.is_known
+                    or not signals.places
+                    or any(self._is_reached(place, still) for place in signals.places)
+                )
             }
-            if further <= open_:
-                return [wait for wait in still if self._is_reached(wait.reached, still)]
+            if not further:
+                return [
+                    wait
+                    for wait in closed
+                    if id(wait.handoff) not in open_ and self._is_reached(wait.reached, still)
+                ]
             open_ |= further
+            still = [wait for wait in still if id(wait.handoff) not in open_]
 
     def get_there_without(self, place: Reached, threads: int) -> int:
         """Return who gets to a place in the first round whatever `threads` do, or never do.
@@ -159,7 +175,11 @@ class FirstRound:
         return bool(meets) and self.is_before(wait.reached, place)
 
     def _is_reached(self, place: Reached, still: list[Wait]) -> bool:
-        return not any(self.comes_first(wait.reached, place) for wait in still)
+        """Tell whether none of some waits, in program order, surely comes before a place."""
+        order = self._order
+        above = bisect_left(still, order[id(place)], key=lambda wait: order[id(wait.reached)])
+        nearest_first = range(above - 1, -1, -1)
+        return not any(self.comes_first(still[index].reached, place) for index in nearest_first)
 
 
 def first_round(view: KernelView) -> FirstRound | None:
@@ -175,7 +195,7 @@ def _first_round(view: KernelView) -> FirstRound | None:
     if view.reach is None or view.mentions(STATE_STORED):
         return None
     found = handoffs(view)
-    if found.is_open or _is_left_early(view.kernel.body):
+    if found.is_open or view.listing.has_exit:
         return None
     return FirstRound(found, view.reach)
 
@@ -190,14 +210,7 @@ def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
         if one.branch is not other.branch or one.taken is not other.taken:
             break
         shared += 1
-    return all(
-        isinstance(guard.branch, Loop) and bool(turns(guard.branch)) for guard in outer[shared:]
-    )
-
-
-def _is_left_early(block: Block) -> bool:
-    """Tell whether a `return`, `break` or `continue` is anywhere in a block."""
-    return any(
-        isinstance(statement, Exit) or any(map(_is_left_early, blocks_of(statement)))
-        for statement in block.statements
-    )
+    for guard in outer[shared:]:
+        if not isinstance(guard.branch, Loop) or not turns(guard.branch):
+            return False
+    return True

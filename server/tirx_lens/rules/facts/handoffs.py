@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import (
     Const,
     Expr,
-    Ref,
     Variable,
     constant_int,
     parts_of,
@@ -22,7 +21,6 @@ from tirx_lens.rules.facts.nesting import Placed, placed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tirx_lens.model.kernel import Operation
     from tirx_lens.rules.rule import KernelView
 
 _WORDS_TAKEN = re.compile(rb"\.(?:buf|mbar)\b(?!\s*=)")
@@ -115,7 +113,7 @@ def _handoffs(view: KernelView) -> Handoffs:
             pipelines[made.name, made.span.start] = place
         if made is not None and made.kind in BARRIERS:
             found.setdefault(made, Handoff(made, made=place))
-        for barrier in _barriers_of(operation):
+        for barrier in _barriers_of(place):
             handoff = found.setdefault(barrier, Handoff(barrier))
             if handoff.made is None and not barrier.class_name:
                 handoff.made = pipelines.get((barrier.name.rpartition(".")[0], barrier.span.start))
@@ -142,10 +140,9 @@ def _handoffs(view: KernelView) -> Handoffs:
     return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
 
 
-def _barriers_of(operation: Operation) -> list[KernelObject]:
-    receiver = operation.receiver
-    named = [receiver] if receiver is not None else []
-    named += [target for value in _given(operation) for target in objects_in(value)]
+def _barriers_of(place: Placed) -> list[KernelObject]:
+    receiver = place.operation.receiver
+    named = (receiver, *place.given) if receiver is not None else place.given
     return list(dict.fromkeys(target for target in named if target.kind in BARRIERS))
 
 
@@ -172,27 +169,9 @@ def _note_whole_pipelines(program: list[Placed], found: dict[KernelObject, Hando
         if handoff.pipeline is not None:
             sides.setdefault(handoff.pipeline, []).append(handoff)
     for place in program if sides else ():
-        for value in _given(place.operation):
-            for target in objects_in(value):
-                for handoff in sides.get(target, ()):
-                    handoff.elsewhere.append(place)
-
-
-def _given(operation: Operation) -> Iterator[Expr]:
-    yield from operation.arguments
-    for _, value in operation.keywords:
-        yield value
-
-
-def objects_in(expr: Expr) -> Iterator[KernelObject]:
-    """Yield the typed objects that an expression names, outermost first."""
-    pending = [expr]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Ref):
-            yield part.target
-        elif not isinstance(part, Const):
-            pending.extend(reversed(parts_of(part)))
+        for target in place.given:
+            for handoff in sides.get(target, ()):
+                handoff.elsewhere.append(place)
 
 
 def variables_in(expr: Expr) -> Iterator[Variable]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Symbol, constant_int, is_host, parts_of
+from tirx_lens.model.expr import Symbol, constant_int, is_host, objects_in, parts_of
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.first_round import start_of
-from tirx_lens.rules.facts.handoffs import objects_in
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.threads.counts import length_of
 
@@ -36,6 +35,7 @@ class LoopRounds:
         self.scheduler: KernelObject | None = None
         self._found = found
         self._turns: dict[Expr, int] = {}
+        self._values: dict[int, range | None] = {}  # of loops, by identity
         depths = {handoff.depth for handoff in found.barriers}
         depths |= {
             constant_int(made.argument(0, "depth"))
@@ -46,6 +46,11 @@ class LoopRounds:
 
     def values(self, loop: Loop) -> range | None:
         """Return the values that a loop's variable takes, or as many; None when not known."""
+        if id(loop) not in self._values:
+            self._values[id(loop)] = self._values_of(loop)
+        return self._values[id(loop)]
+
+    def _values_of(self, loop: Loop) -> range | None:
         if loop.kind is LoopKind.WHILE:
             schedulers = [o for o in objects_in(loop.control) if o.kind is ObjectKind.SCHEDULER]
             if len(schedulers) != 1 or not self._is_plain(schedulers[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -13,13 +14,16 @@ from tirx_lens.model.expr import (
     Variable,
     constant_int,
     is_host,
+    objects_in,
 )
-from tirx_lens.model.kernel import Block, Branch, Exit, Inlined, Loop, LoopKind, Operation
+from tirx_lens.model.kernel import Block, Branch, Exit, Loop, LoopKind, Operation
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tirx_lens.model.objects import KernelObject
 
 _MOST_TURNS = 1 << 48  # nothing is known of a loop that no GPU would ever finish
 _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
@@ -27,26 +31,25 @@ _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
 
 @record()
 class Placed:
-    """An operation and what stands around it, outermost first."""
+    """An operation and what stands around it, outermost first.
+
+    `given` are the objects that its arguments name. It `is_chosen` where the host decides if it
+    exists, and the text does not say how.
+    """
 
     operation: Operation
     around: tuple[Branch | Loop, ...]
+    given: tuple[KernelObject, ...] = field(compare=False, default=())
+    is_chosen: bool = field(compare=False, default=False)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
         """The loops around it."""
         return tuple(part for part in self.around if isinstance(part, Loop))
 
-    @property
-    def is_chosen(self) -> bool:
-        """Whether the host decides if it exists, and the text does not say how."""
-        return bool(self.around) and any(
-            isinstance(part, Branch) and is_host(part.condition) for part in self.around
-        )
-
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
-        return any(part is loop for part in self.around)
+        return loop in self.around  # each is equal to itself alone
 
     def is_beside(self, other: Placed) -> bool:
         """Tell whether the same loops and branches stand around both: they go together."""
@@ -68,18 +71,34 @@ class Placed:
 def placed(block: Block) -> list[Placed]:
     """Return every operation of a block, in program order."""
     found: list[Placed] = []
-    _place(block, (), found)
+    _place(block, (), found, is_chosen=False)
     return found
 
 
-def _place(block: Block, around: tuple[Branch | Loop, ...], found: list[Placed]) -> None:
+def _place(
+    block: Block, around: tuple[Branch | Loop, ...], found: list[Placed], *, is_chosen: bool
+) -> None:
     for statement in block.statements:
         if isinstance(statement, Operation):
-            found.append(Placed(statement, around))
-        elif isinstance(statement, (Branch, Loop, Inlined, Block)):
-            inner = (*around, statement) if isinstance(statement, (Branch, Loop)) else around
+            found.append(Placed(statement, around, _given_to(statement), is_chosen))
+        elif isinstance(statement, Branch):
+            inner, chosen = (*around, statement), is_chosen or is_host(statement.condition)
+            _place(statement.then, inner, found, is_chosen=chosen)
+            _place(statement.orelse, inner, found, is_chosen=chosen)
+        elif isinstance(statement, Loop):
+            _place(statement.body, (*around, statement), found, is_chosen=is_chosen)
+        else:
             for below in blocks_of(statement):
-                _place(below, inner, found)
+                _place(below, around, found, is_chosen=is_chosen)
+
+
+def _given_to(operation: Operation) -> tuple[KernelObject, ...]:
+    given: list[KernelObject] = []
+    for value in operation.arguments:
+        given += objects_in(value)
+    for _, value in operation.keywords:
+        given += objects_in(value)
+    return tuple(given)
 
 
 def turns(loop: Loop) -> range | None:

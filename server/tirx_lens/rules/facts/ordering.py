@@ -12,7 +12,6 @@ from tirx_lens.model.queries import blocks_of, operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
-from tirx_lens.threads.reach import question
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
@@ -46,19 +45,19 @@ def signals(view: KernelView) -> Signals | None:
     if reach is None or is_open(view) or _goes_elsewhere(view):
         return None
     found = Signals()
-    for index, reached in enumerate(reach.reached):
+    for reached in reach.of(*MEETINGS, Op.TILE_OP, Op.OTHER):
+        if _is_meeting(reached.operation) and reached.participants.possible:
+            found.meetings.append(reach.order[id(reached)])
+    for reached in reach.of(*_SIGNALS):
         operation = reached.operation
         if not reached.participants.possible:
             continue
-        if _is_meeting(operation):
-            found.meetings.append(index)
-        if operation.op in _SIGNALS:
-            given = operation.arguments[0] if operation.arguments else None
-            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
-            if barrier is None or barrier.kind not in BARRIERS:
-                return None
-            uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
-            uses[barrier].append(index)
+        given = operation.arguments[0] if operation.arguments else None
+        barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
+        if barrier is None or barrier.kind not in BARRIERS:
+            return None
+        uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
+        uses[barrier].append(reach.order[id(reached)])
     return found
 
 
@@ -78,8 +77,9 @@ def may_order(reached: Reached) -> bool:
 
 
 def _is_meeting(operation: Operation) -> bool:
-    is_cluster_wide = operation.name.startswith("T.ptx.barrier.cluster")
-    return operation.op in MEETINGS or is_cluster_wide or may_meet_inside(operation)
+    if operation.op is Op.OTHER:
+        return operation.name.startswith("T.ptx.barrier.cluster")
+    return operation.op in MEETINGS or may_meet_inside(operation)
 
 
 def implied(
@@ -104,12 +104,10 @@ def implied(
         known |= further
 
 
-def undecided(reached: Reached, reach: ReachMap) -> frozenset[tuple[int, bool]]:
+def undecided(reached: Reached) -> frozenset[tuple[int, bool]]:
     """Return the sides of branches around a place that the text does not decide."""
     return frozenset(
-        (id(guard.branch), guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (id(guard.branch), guard.taken) for guard in reached.guards if guard.question is not None
     )
 
 
@@ -121,20 +119,22 @@ def _threads(reach: ReachMap, places: Iterable[int]) -> int:
 
 
 def _is_open(view: KernelView) -> bool:
-    reached = view.reach.reached if view.reach is not None else ()
+    reach = view.reach
     return (
-        any(_may_order_anything(one.operation) for one in reached)
+        (reach is not None and (reach.is_opaque or _hands_on_a_pipeline(reach)))
         or handoffs(view).is_open
         or any(_spins(loop) for loop in _while_loops(view.kernel.body))
     )
 
 
-def _may_order_anything(operation: Operation) -> bool:
-    if operation.op is Op.OPAQUE:
-        return True
-    receiver = operation.receiver
-    pipeline = receiver is not None and receiver.kind is ObjectKind.PIPELINE
-    return pipeline and operation.op is not Op.CONSTRUCT
+def _hands_on_a_pipeline(reach: ReachMap) -> bool:
+    """Tell whether a method of a whole pipeline is called."""
+    return any(
+        reached.operation.op is not Op.CONSTRUCT
+        for receiver, calls in reach.by_receiver.items()
+        if receiver.kind is ObjectKind.PIPELINE
+        for reached in calls
+    )
 
 
 def _goes_elsewhere(view: KernelView) -> bool:

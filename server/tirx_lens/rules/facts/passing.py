@@ -9,7 +9,6 @@ from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.rules.facts.first_waits import Content, FirstRound, Signals, Wait
 from tirx_lens.rules.facts.nesting import turns
 from tirx_lens.threads.participants import Pick
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -28,7 +27,7 @@ def passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
         return False
     if any(w.handoff is wait.handoff for w in first.stuck(blocking=[wait])):
         return False  # it has to pass
-    if any(_precedes(first, place, wait, reach) for place in signals.places):
+    if any(_precedes(first, place, wait) for place in signals.places):
         return signals.content is Content.BYTES or _is_one_slot(signals, wait)
     mine = wait.reached.participants.possible
     if any(place.participants.possible & mine for place in signals.places):
@@ -38,24 +37,21 @@ def passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
 
 def _is_first(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
     """Tell whether nothing above a wait may have waited for the same barrier before it."""
-    earlier = [
-        w
-        for w in first.waits
-        if w.handoff is wait.handoff and first.is_before(w.reached, wait.reached)
-    ]
     mine = wait.reached.participants.possible
-    if any(w.reached.participants.possible & mine for w in earlier):
-        return False
-    return not any(
-        reached.operation.op in _MEETINGS
-        and first.is_before(w.reached, reached)
-        and first.is_before(reached, wait.reached)
+    earlier: list[Wait] = []
+    for other in first.waits_of(wait.handoff):
+        if first.is_before(other.reached, wait.reached):
+            if other.reached.participants.possible & mine:
+                return False
+            earlier.append(other)
+    return not earlier or not any(
+        first.is_before(w.reached, meeting) and first.is_before(meeting, wait.reached)
+        for meeting in reach.of(*_MEETINGS)
         for w in earlier
-        for reached in reach.reached
     )
 
 
-def _precedes(first: FirstRound, place: Reached, wait: Wait, reach: ReachMap) -> bool:
+def _precedes(first: FirstRound, place: Reached, wait: Wait) -> bool:
     """Tell whether those who signal do so before their own first wait."""
     waiting = wait.reached
     if not first.is_before(place, waiting) or place.participants.pick is Pick.SOME:
@@ -71,7 +67,7 @@ def _precedes(first: FirstRound, place: Reached, wait: Wait, reach: ReachMap) ->
         if (id(guard.branch), guard.taken) in around:
             continue
         if isinstance(guard.branch, Branch):
-            if question(guard, reach.conditions) is not None:
+            if guard.question is not None:
                 return False
         elif not turns(guard.branch):
             return False

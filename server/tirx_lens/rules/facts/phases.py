@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.threads.reach import Reached, ReachMap
 
-STATE_STORED = re.compile(rb"\b(?!self\.)\w+\.(?:stage|phase)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)")
-"""A store to the stage or phase of a pipeline state: it is then moved by hand."""
+STATE_STORED = re.compile(
+    rb"\.(?:stage|phase)(?<=\w\......)(?<!\bself\......)\s*(?:[-+*/%^|&]|//|<<|>>)?=(?!=)"
+)
+"""A store to the stage or phase of a pipeline state, but of `self`: it is then moved by hand.
+
+Begins with what is rare in a text, and then looks back over the five letters of either word.
+"""
 
 
 def first_parity(

@@ -10,7 +10,7 @@ from tirx_lens.model.buffers import element_bytes, shape_of_buffer
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op, Operation
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.rules.facts.handoffs import handoffs, objects_in
+from tirx_lens.rules.facts.handoffs import handoffs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def _all_layouts(view: KernelView) -> tuple[PoolLayout, ...]:
 def _layouts(program: Sequence[Placed]) -> Iterator[PoolLayout]:
     concerned: dict[KernelObject, list[Placed]] = {}
     for place in program:
-        for pool in _pools_of(place.operation):
+        for pool in _pools_of(place):
             concerned.setdefault(pool, []).append(place)
     for place in program:
         made = place.operation.created
@@ -144,13 +144,10 @@ def _why_open(place: Placed) -> str | None:
     return None if _needs(operation) is not None else "its size is not known from the text"
 
 
-def _pools_of(operation: Operation) -> set[KernelObject]:
+def _pools_of(place: Placed) -> set[KernelObject]:
     """Return the pools that an operation is about: its own, and those that it is given."""
-    given = (*operation.arguments, *(value for _, value in operation.keywords))
-    named = {target for value in given for target in objects_in(value)}
-    if operation.receiver is not None:
-        named.add(operation.receiver)
-    return {target for target in named if target.kind is ObjectKind.SMEM_POOL}
+    named = (place.operation.receiver, *place.given)
+    return {one for one in named if one is not None and one.kind is ObjectKind.SMEM_POOL}
 
 
 def _needs(operation: Operation) -> tuple[int, int] | None:

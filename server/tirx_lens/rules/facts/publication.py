@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.expr import Call, Member, Ref
 from tirx_lens.model.kernel import FENCES, Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
-from tirx_lens.rules.facts.bulk import bulk_copy
 from tirx_lens.rules.facts.course import apart, to_the_end
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.first_waits import first_round
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 
@@ -159,13 +159,12 @@ def _barrier_in(expr: Expr) -> KernelObject | None:
 def signalled_by_engines(reach: ReachMap) -> frozenset[KernelObject]:
     """Return the barriers on which TMA or the tensor core arrives."""
     found: set[KernelObject] = set()
-    for reached in reach.reached:
-        operation, copy = reached.operation, bulk_copy(reached.operation)
-        if copy is not None and copy.mbar is not None:
-            barrier = _barrier_in(copy.mbar)
-            found |= {barrier} if barrier is not None else set()
-        receiver = operation.receiver
-        commits = receiver is not None and receiver.kind is ObjectKind.TCGEN05_BARRIER
-        if operation.op is Op.BARRIER_ARRIVE and receiver is not None and commits:
-            found.add(receiver)
+    for copy in engine_copies(reach).values():
+        barrier = _barrier_in(copy.mbar) if copy.mbar is not None else None
+        if barrier is not None:
+            found.add(barrier)
+    for barrier, calls in reach.by_receiver.items():
+        if barrier.kind is ObjectKind.TCGEN05_BARRIER:
+            arrives = any(call.operation.op is Op.BARRIER_ARRIVE for call in calls)
+            found |= {barrier} if arrives else set()
     return frozenset(found)

@@ -66,7 +66,7 @@ def unmet_writes(view: KernelView) -> Iterator[Found]:
         written = written_by(write)
         issuing = warps_touched(read.reached.participants.possible, reach.shape)
         others = _others(written, read, write, reach.shape)
-        if not others or not undecided(write, reach) <= undecided(read.reached, reach):
+        if not others or not undecided(write) <= undecided(read.reached):
             continue
         between = reach.reached[index + 1 : read.index]
         if not any(may_order(r) and r.participants.possible & issuing for r in between):
@@ -124,7 +124,7 @@ def _over_store(
             if apart(reached, read.reached):
                 return None
             others = _others(written, read, reached, reach.shape)
-            sure = drained and op is not Op.COPY_ASYNC and _is_sure(reached, read, reach)
+            sure = drained and op is not Op.COPY_ASYNC and _is_sure(reached, read)
             if not sure or not others:
                 return None
             return Found(Race.WRITTEN_OVER_STORE, reached, read.reached, others)
@@ -149,7 +149,7 @@ def _over_mma(reach: ReachMap, read: EngineRead, way: Iterable[Reached]) -> Foun
             if apart(reached, read.reached):
                 return None
             rest = who.typical & ~waited & _ctas(read.reached.participants.possible, reach.shape)
-            sure = op is not Op.COPY_ASYNC and _is_sure(reached, read, reach)
+            sure = op is not Op.COPY_ASYNC and _is_sure(reached, read)
             if not sure or not rest:
                 return None
             return Found(Race.WRITTEN_OVER_MMA, reached, read.reached, rest)
@@ -176,12 +176,12 @@ def _asks_alike(view: KernelView, reach: ReachMap, wait: Reached, threads: int) 
 _RELEASES = MEETINGS | {Op.BARRIER_ARRIVE, Op.TCGEN05_COMMIT, Op.COPY_ASYNC, Op.GEMM_ASYNC}
 
 
-def _is_sure(write: Reached, read: EngineRead, reach: ReachMap) -> bool:
+def _is_sure(write: Reached, read: EngineRead) -> bool:
     """Tell whether a write comes after a read in some run, as far as undecided branches go."""
     return (
         write.participants.pick is not Pick.SOME
-        and not undecided(write, reach)
-        and not undecided(read.reached, reach)
+        and not undecided(write)
+        and not undecided(read.reached)
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from tirx_lens.model.expr import Apply, Call, Const, Operator, Variable
+from tirx_lens.model.expr import Apply, Call, Const, Operator, Variable, objects_in
 from tirx_lens.model.kernel import Branch, Loop, LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.facts.handoffs import objects_in, variables_in
+from tirx_lens.rules.facts.handoffs import variables_in
 from tirx_lens.rules.facts.nesting import counts, turns
-from tirx_lens.threads.reach import Guard, question
 
 if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
-    from tirx_lens.threads.reach import Reached, ReachMap
+    from tirx_lens.model.objects import KernelObject
+    from tirx_lens.threads.reach import Guard, Reached, ReachMap
 
 Rate: TypeAlias = "tuple[int | Expr, ...]"
 """A known number of turns, or what controls the loop, for each loop around; outermost first."""
@@ -26,12 +26,23 @@ def rate_of(reached: Reached, reach: ReachMap) -> Rate | None:
     A loop whose bound may differ from thread to thread, or over a scheduler that not all threads
     step alike, has no rate.
     """
+    known, place = reach.once(_known_rates), id(reached.guards)  # one for all in a block
+    if place not in known:
+        known[place] = _rate_of(reached, reach)
+    return known[place]
+
+
+def _known_rates(_: ReachMap) -> dict[int, Rate | None]:
+    return {}
+
+
+def _rate_of(reached: Reached, reach: ReachMap) -> Rate | None:
     picked: list[Loop] = []
     for guard in reached.guards:
         loop = _picks_one_turn(guard, reached)
         if loop is not None:
             picked.append(loop)
-        elif question(guard, reach.conditions) is not None:
+        elif guard.question is not None:
             return None
     rate: list[int | Expr] = []
     for loop in reached.loops:
@@ -52,10 +63,19 @@ def _is_alike(loop: Loop, reach: ReachMap) -> bool:
     schedulers = [o for o in objects_in(loop.control) if o.kind is ObjectKind.SCHEDULER]
     if len(schedulers) != 1 or not isinstance(loop.control, Call):
         return False
-    used = [reached.operation for reached in reach.by_receiver.get(schedulers[0], ())]
-    inits = [operation for operation in used if operation.name == "init"]
-    steps = [operation for operation in used if operation.op is Op.NEXT_TILE]
-    return len(inits) <= 1 and all(step.name == "next_tile" for step in steps)
+    return schedulers[0] not in reach.once(_uneven_schedulers)
+
+
+def _uneven_schedulers(reach: ReachMap) -> frozenset[KernelObject]:
+    """Return the schedulers that are set up twice, or not moved by `next_tile` alone."""
+    found: set[KernelObject] = set()
+    for scheduler, calls in reach.by_receiver.items():
+        if scheduler.kind is ObjectKind.SCHEDULER:
+            inits = sum(call.operation.name == "init" for call in calls)
+            steps = [call.operation for call in calls if call.operation.op is Op.NEXT_TILE]
+            if inits > 1 or any(step.name != "next_tile" for step in steps):
+                found.add(scheduler)
+    return frozenset(found)
 
 
 def more_often(rate: Rate, base: Rate) -> int | None:

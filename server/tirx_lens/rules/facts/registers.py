@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.expr import (
     Apply,
@@ -18,6 +18,8 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.rules.facts.handoffs import made_at, state_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
@@ -109,42 +111,42 @@ class Registers:
 
     def value(self, expr: Expr | None) -> int | None:
         """Return what an expression is for a thread at this moment."""
-        match expr:
-            case Const(value=value):
-                return int(value) if isinstance(value, int) else None
-            case Variable():
-                if expr.declared in self.counters:
-                    return self.counters[expr.declared]
-                key = self.shared.keys.get(id(expr))
-                if key is None:
-                    key = self.shared.keys[id(expr)] = state_key(expr)
-                held = self.states.get(key)
-                if held is None or self._is_stale(expr, held):
-                    return None
-                return held.phase if expr.name.endswith(".phase") else held.stage
-            case Id():
-                return self._id(expr)
-            case Select(condition=condition, then=then, otherwise=otherwise):
-                chosen = self.value(condition)
-                if chosen is None:
-                    return None
-                return self.value(then if chosen else otherwise)
-            case Apply(operator=Operator.NOT, operands=(operand,)):
-                value = self.value(operand)
-                return None if value is None else int(not value)
-            case Apply(operator=Operator.AND | Operator.OR as operator, operands=operands):
-                values = [self.value(operand) for operand in operands]
-                decides = operator is Operator.OR
-                if any(value is not None and bool(value) is decides for value in values):
-                    return int(decides)
-                return None if None in values else int(not decides)
-            case Apply(operator=operator, operands=(left, right)):
-                one, other = self.value(left), self.value(right)
-                if one is None or other is None:
-                    return None
-                computed = self.shared.reach.compute(operator, one, other)
-                return int(computed) if isinstance(computed, int) else None
-        return None
+        evaluate = _EVALUATED.get(type(expr))
+        return evaluate(self, expr) if evaluate is not None else None
+
+    def _constant(self, expr: Const) -> int | None:
+        return int(expr.value) if isinstance(expr.value, int) else None
+
+    def _variable(self, expr: Variable) -> int | None:
+        if expr.declared in self.counters:
+            return self.counters[expr.declared]
+        key = self.shared.keys.get(id(expr))
+        if key is None:
+            key = self.shared.keys[id(expr)] = state_key(expr)
+        held = self.states.get(key)
+        if held is None or self._is_stale(expr, held):
+            return None
+        return held.phase if expr.name.endswith(".phase") else held.stage
+
+    def _select(self, expr: Select) -> int | None:
+        chosen = self.value(expr.condition)
+        if chosen is None:
+            return None
+        return self.value(expr.then if chosen else expr.otherwise)
+
+    def _apply(self, expr: Apply) -> int | None:
+        operator, values = expr.operator, [self.value(operand) for operand in expr.operands]
+        if operator is Operator.AND or operator is Operator.OR:
+            decides = operator is Operator.OR
+            if any(value is not None and bool(value) is decides for value in values):
+                return int(decides)
+            return None if None in values else int(not decides)
+        if operator is Operator.NOT:
+            return None if values[0] is None else int(not values[0])
+        if len(values) != 2 or values[0] is None or values[1] is None:
+            return None
+        computed = self.shared.reach.compute(operator, values[0], values[1])
+        return int(computed) if isinstance(computed, int) else None
 
     def _is_stale(self, taken: Variable, held: StateRegisters) -> bool:
         """Tell whether a state may have moved since a `T.let` took a value of it."""
@@ -160,6 +162,16 @@ class Registers:
             if holders >> self.number & 1:
                 return value if not self.threads & ~holders else None
         return None
+
+
+_EVALUATED: dict[type, Callable[[Registers, Any], int | None]] = {
+    Const: Registers._constant,
+    Variable: Registers._variable,
+    Id: Registers._id,
+    Select: Registers._select,
+    Apply: Registers._apply,
+}
+"""How each kind of expression is evaluated: thousands are, in a run."""
 
 
 def extent_of(scope_id: Id) -> int:

@@ -11,7 +11,7 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
@@ -54,13 +54,16 @@ def deallocations(reach: ReachMap) -> list[Life]:
     return list(_ends(reach, Op.TMEM_DEALLOC, "dealloc"))
 
 
-def uses_tmem(operation: Operation) -> bool:
-    """Tell whether an operation reads or writes TMEM."""
-    if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_USES):
+def uses_tmem(operation: Operation, named: Iterable[KernelObject] | None = None) -> bool:
+    """Tell whether an operation reads or writes TMEM; `named` are the buffers that it names."""
+    if operation.op is Op.GEMM_ASYNC:
         return True
+    if operation.op is Op.OTHER:
+        return operation.name.startswith(_USES)
     if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
         return False
-    return any(memory_of(buffer) is Memory.TENSOR for buffer in named_by(operation))
+    buffers = named_by(operation) if named is None else named
+    return any(memory_of(buffer) is Memory.TENSOR for buffer in buffers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class TmemLoad:
 
 def tmem_load(operation: Operation) -> TmemLoad | None:
     """Return what an operation loads from TMEM, if it does."""
-    if operation.name.startswith("T.ptx.tcgen05.ld."):
+    if operation.op is Op.OTHER and operation.name.startswith("T.ptx.tcgen05.ld."):
         return TmemLoad(_registers(operation.arguments), None)
     if operation.op is not Op.COPY_ASYNC:
         return None
@@ -82,6 +85,16 @@ def tmem_load(operation: Operation) -> TmemLoad | None:
     if source is None or to is None or memory_of(source.buffer) is not Memory.TENSOR:
         return None
     return TmemLoad(_registers((to,)), source.buffer)
+
+
+def tmem_loads(reach: ReachMap) -> dict[int, TmemLoad]:
+    """Return the loads from TMEM, by the operation's identity, in program order."""
+    found: dict[int, TmemLoad] = {}
+    for reached in reach.of(Op.COPY_ASYNC, Op.OTHER):
+        load = tmem_load(reached.operation)
+        if load is not None:
+            found[id(reached.operation)] = load
+    return found
 
 
 def written_tmem(operation: Operation) -> KernelObject | None:
@@ -93,11 +106,10 @@ def written_tmem(operation: Operation) -> KernelObject | None:
 def issuers_of(view: KernelView) -> dict[KernelObject, list[Reached]]:
     """Return the multiplications into each TMEM buffer, in program order."""
     found: dict[KernelObject, list[Reached]] = {}
-    for reached in view.reach.reached if view.reach is not None else ():
-        if reached.operation.op is Op.GEMM_ASYNC:
-            written = written_tmem(reached.operation)
-            if written is not None:
-                found.setdefault(written, []).append(reached)
+    for reached in view.reach.of(Op.GEMM_ASYNC) if view.reach is not None else ():
+        written = written_tmem(reached.operation)
+        if written is not None:
+            found.setdefault(written, []).append(reached)
     return found
 
 
@@ -112,13 +124,12 @@ def named_by(operation: Operation) -> Iterator[KernelObject]:
         yield from buffers_in(value)
 
 
-def is_opaque(reach: ReachMap) -> bool:
-    """Tell whether a kernel calls something that may do what is looked for."""
-    return any(reached.operation.op is Op.OPAQUE for reached in reach.reached)
-
-
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
-    for reached in reach.reached:
+    ends = list(reach.of(op))
+    for owner, calls in reach.by_receiver.items():
+        if owner.kind is ObjectKind.TMEM_POOL:
+            ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
+    for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
         operation, pool = reached.operation, reached.operation.receiver
         if not reached.participants.possible:
             continue
@@ -126,5 +137,5 @@ def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
             columns = operation.argument(1, "n_cols")
             if columns is not None:
                 yield Life(reached, columns)
-        elif pool is not None and pool.kind is ObjectKind.TMEM_POOL and operation.name == method:
+        elif pool is not None:
             yield Life(reached, pool.argument(1, "total_cols") or Const(LARGEST), pool)

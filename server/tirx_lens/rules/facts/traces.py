@@ -54,6 +54,11 @@ class Group:
     threads: int
     cta: int
 
+    @property
+    def first(self) -> int:
+        """The thread that is followed for all, by its number in the cluster."""
+        return (self.threads & -self.threads).bit_length() - 1
+
 
 class Use(NamedTuple):
     """One time that a group waits or arrives at a slot; `parity` is None for arrivals.
@@ -93,8 +98,11 @@ def _traces(view: KernelView) -> Traces | None:
     groups = follower.groups()
     if groups is None:
         return None
-    for group in groups:
-        if not follower.follow(group):
+    programs = [(group, follower.program(group)) for group in groups]
+    if sum(_least(steps) for _, steps in programs) > _MOST_STEPS:
+        return None
+    for group, steps in programs:
+        if not follower.follow(group, steps):
             return None
     uses = {
         handoff.barrier: follower.uses.get(handoff.barrier, [])
@@ -204,11 +212,13 @@ class _Follower:
         size = everyone.threads
         return [Group(part, (part.bit_length() - 1) // size) for part in parts]
 
-    def follow(self, group: Group) -> bool:
+    def program(self, group: Group) -> _Steps:
+        """Return what a thread of a group does."""
+        return self._steps_of(self._view.kernel.body, group.first)
+
+    def follow(self, group: Group, steps: _Steps) -> bool:
         """Follow one thread of a group to the end; False when that takes too long."""
-        number = (group.threads & -group.threads).bit_length() - 1
-        thread = Registers(self._shared, number, group.threads)
-        steps = self._steps_of(self._view.kernel.body, thread.number)
+        thread = Registers(self._shared, group.first, group.threads)
         self._run(steps, group, thread)
         return self._done <= _MOST_STEPS
 
@@ -358,6 +368,17 @@ class _Follower:
                 thread.lose(state)
             elif operation.receiver is not None:
                 self.spoiled.add(operation.receiver)
+
+
+def _least(steps: _Steps) -> int:
+    """Return how many steps are taken at least: it is not known what a choice leads to."""
+    total = 0
+    for step in steps:
+        if isinstance(step, (_Visit, _Move)):
+            total += 1
+        elif isinstance(step, _Rounds):
+            total += len(step.values) * _least(step.body)
+    return total
 
 
 def _state_of(operation: Operation) -> KernelObject | None:

@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Expr, constant_int
-from tirx_lens.model.kernel import Block, Exit, Op
+from tirx_lens.model.kernel import Block, Exit, Loop, Op, Operation
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
 from tirx_lens.rules.facts.copies import destination, given, origin
 from tirx_lens.rules.facts.nesting import turns
-from tirx_lens.threads.reach import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tirx_lens.model.kernel import Loop, Operation
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.handoffs import Handoff
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
 Round: TypeAlias = "tuple[tuple[int, ...], frozenset[object]]"
@@ -57,8 +56,12 @@ class Ledger:
         return sum(s.total for s in self.armed) - sum(s.total for s in self.delivered)
 
 
-def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
+def ledgers(handoff: Handoff, view: KernelView) -> list[Ledger] | None:
     """Return the ledger of each round of a barrier; None where something of it is not known."""
+    reach = view.reach
+    if reach is None:
+        return None
+    left = view.once(_loops_left)
     at = reach.by_operation
     armed: list[Site] = []
     delivered: list[Site] = []
@@ -69,23 +72,20 @@ def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
                 return None
             continue
         count = constant_int(expected[1])
-        site = _site(at.get(id(operation)), count, reach)
+        site = _site(at.get(id(operation)), count, reach, left)
         if site is None or expected[0] != handoff.barrier:
             return None
         armed.append(site)
     for operation in (p.operation for p in handoff.copies):
-        site = _site(at.get(id(operation)), _delivers(operation, handoff.barrier), reach)
+        site = _site(at.get(id(operation)), _delivers(operation, handoff.barrier), reach, left)
         if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
             return None
         delivered.append(site)
-    rounds = {site.round for site in (*armed, *delivered)}
-    return [
-        Ledger(
-            tuple(site for site in armed if site.round == one),
-            tuple(site for site in delivered if site.round == one),
-        )
-        for one in rounds
-    ]
+    rounds: dict[Round, tuple[list[Site], list[Site]]] = {}
+    for side, sites in enumerate((armed, delivered)):
+        for site in sites:
+            rounds.setdefault(site.round, ([], []))[side].append(site)
+    return [Ledger(tuple(expected), tuple(brought)) for expected, brought in rounds.values()]
 
 
 def _one_each(reach: ReachMap) -> range:
@@ -107,13 +107,15 @@ def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
     return sizes.pop() if len(sizes) == 1 and copy.complete and not unusual else None
 
 
-def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | None:
+def _site(
+    reached: Reached | None, size: int | None, reach: ReachMap, left: frozenset[int]
+) -> Site | None:
     if reached is None or size is None or not reached.operation.complete:
         return None
     threads = reached.participants.count(reach.shape)
     if not threads or _predicated(reached.operation):
         return None
-    if any(_has_exit(loop.body) for loop in reached.loops):
+    if any(id(loop) in left for loop in reached.loops):
         return None
     times, unknown = threads, []
     for loop in reached.loops:
@@ -123,9 +125,7 @@ def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | 
         else:
             times *= len(values)
     undecided = frozenset(
-        (guard.branch.span, guard.taken)
-        for guard in reached.guards
-        if question(guard, reach.conditions) is not None
+        (guard.branch.span, guard.taken) for guard in reached.guards if guard.question is not None
     )
     return Site(reached, size, times, (tuple(_identities(unknown)), undecided))
 
@@ -139,8 +139,19 @@ def _predicated(operation: Operation) -> bool:
     return predicate is not None
 
 
-def _has_exit(block: Block) -> bool:
-    return any(
-        isinstance(statement, Exit) or any(_has_exit(inner) for inner in blocks_of(statement))
-        for statement in block.statements
-    )
+def _loops_left(view: KernelView) -> frozenset[int]:
+    """Return the loops with a `return`, `break` or `continue` inside, by identity."""
+    found: set[int] = set()
+    if view.listing.has_exit:
+        _note_exits(view.kernel.body, (), found)
+    return frozenset(found)
+
+
+def _note_exits(block: Block, loops: tuple[int, ...], found: set[int]) -> None:
+    for statement in block.statements:
+        if isinstance(statement, Exit):
+            found.update(loops)
+        elif not isinstance(statement, Operation):
+            inside = (*loops, id(statement)) if isinstance(statement, Loop) else loops
+            for inner in blocks_of(statement):
+                _note_exits(inner, inside, found)

@@ -16,13 +16,15 @@ from tirx_lens.model.buffers import Memory, memory_of, region_of
 from tirx_lens.model.expr import Variable, constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.course import apart, loop_spans, written_by
+from tirx_lens.rules.facts.bulk import Direction
+from tirx_lens.rules.facts.course import WRITES, apart, written_by
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
+from tirx_lens.rules.facts.naming import naming
 from tirx_lens.rules.facts.nesting import counts, turns
 from tirx_lens.rules.facts.ordering import implied, signals, undecided
 from tirx_lens.rules.facts.races import Found, Race
-from tirx_lens.rules.facts.tmem import named_by, tmem_load, written_tmem
+from tirx_lens.rules.facts.tmem import tmem_load, written_tmem
 from tirx_lens.threads.participants import Pick
 from tirx_lens.threads.warps import warps_touched
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.buffers import Region
     from tirx_lens.model.kernel import Loop
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.rules.facts.bulk import BulkCopy
     from tirx_lens.rules.facts.ordering import Signals
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
@@ -103,7 +106,7 @@ def unwaited(view: KernelView) -> Iterator[Found]:
     found = signals(view)
     if view.reach is None or found is None:
         return
-    kernel = _Kernel(view, view.reach, found, _uses(view.reach))
+    kernel = _Kernel(view, view.reach, found, _uses(view, view.reach))
     for uses in kernel.uses.values():
         if uses.is_known:
             yield from _results(kernel, uses)
@@ -122,7 +125,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     told = frozenset().union(*each)
     for index in uses.reads:
         read = kernel.at(index)
-        if read.participants.pick is Pick.SOME or undecided(read, kernel.reach):
+        if read.participants.pick is Pick.SOME or undecided(read):
             continue
         before = next(
             (w for w in writers if w < index or apart(kernel.at(w), read)),
@@ -137,7 +140,7 @@ def _results(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
 
 def _told_by(kernel: _Kernel, writer: int) -> frozenset[KernelObject]:
     """Return the barriers that tell when a TMA load has landed or an MMA is complete."""
-    copy = bulk_copy(kernel.at(writer).operation)
+    copy = engine_copies(kernel.reach).get(id(kernel.at(writer).operation))
     if copy is not None:
         return frozenset((copy.barrier,)) if copy.barrier is not None else frozenset()
     return kernel.signalled_by(kernel.threads(writer), commits=True)
@@ -162,32 +165,32 @@ def _not_waited(kernel: _Kernel, told: frozenset[KernelObject], index: int) -> i
 
 def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     """Yield engine writes that come round to the same place with no wait for its readers."""
+    if not uses.reads:
+        return
+    readers = [kernel.at(index) for index in uses.reads]
+    reading = 0  # threads that read by themselves: one that starts a write is past its own reads
+    for reader in readers:
+        by_thread = reader.operation.op is not Op.GEMM_ASYNC
+        reading |= reader.participants.possible if by_thread else 0
+    told = frozenset(barrier for r in readers for barrier in _told_by_reader(kernel, r))
+    by_mma = not uses.loads
+    answers = _answers(kernel, readers) if by_mma else []
     for index in uses.loads or uses.mmas:
         write = kernel.at(index)
-        by_mma = not uses.loads
         region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
-        readers = [r for r in uses.reads if not by_mma or apart(kernel.at(r), write)]
-        others = [r for r in readers if not _same_thread_reads(kernel, r, index)]
         depth = _depth(kernel.view, region) if region is not None else None
-        if not others or len(others) < len(uses.reads) or depth is None:
+        if depth is None or reading & write.participants.possible:
             continue
-        loop = _comes_round(kernel, index, depth, others, by_mma=by_mma)
+        loop = _comes_round(kernel, index, depth, answers, by_mma=by_mma)
         if loop is None or write.participants.pick is Pick.SOME:
             continue
-        told = frozenset(
-            barrier for reader in others for barrier in _told_by_reader(kernel, reader)
-        )
+        if by_mma and not all(apart(reader, write) for reader in readers):
+            continue
         who = write.participants
         if not _waits_in(kernel, loop, told, who.possible):
-            yield Found(Race.REFILLED, write, kernel.at(others[0]), who.typical)
+            yield Found(Race.REFILLED, write, readers[0], who.typical)
         elif not by_mma and _waits_too_late(kernel, index, loop, told):
-            yield Found(Race.REFILLED_FIRST, write, kernel.at(others[0]), who.typical)
-
-
-def _same_thread_reads(kernel: _Kernel, reader: int, writer: int) -> bool:
-    """Tell whether the thread that starts the write has read by itself, and so is past it."""
-    by_thread = kernel.at(reader).operation.op is not Op.GEMM_ASYNC
-    return by_thread and bool(kernel.threads(reader) & kernel.threads(writer))
+            yield Found(Race.REFILLED_FIRST, write, readers[0], who.typical)
 
 
 def _depth(view: KernelView, region: Region) -> int | None:
@@ -210,12 +213,12 @@ def _state_in(view: KernelView, region: Region) -> tuple[KernelObject | None, bo
 
 
 def _comes_round(
-    kernel: _Kernel, index: int, depth: int, readers: Iterable[int], *, by_mma: bool
+    kernel: _Kernel, index: int, depth: int, answers: list[int], *, by_mma: bool
 ) -> Loop | None:
     """Return the innermost loop in which a write surely comes to the same place again.
 
     An accumulator is written again and again until it is handed over: there the loop has to be one
-    in which the writer signals those who read.
+    in which the writer signals those who read; `answers` are the places of such signals.
     """
     times = 1
     write = kernel.at(index)
@@ -230,18 +233,19 @@ def _comes_round(
                 return None
             times *= len(values)
         again = loop.kind is LoopKind.WHILE or times > depth
-        if again and (not by_mma or _hands_over_in(kernel, loop, index, readers)):
+        if again and (not by_mma or _signals_in(kernel, loop, write, answers)):
             return loop
     return None
 
 
-def _hands_over_in(kernel: _Kernel, loop: Loop, writer: int, readers: Iterable[int]) -> bool:
-    inside = kernel.view.once(loop_spans)[id(loop)]
+def _answers(kernel: _Kernel, readers: Iterable[Reached]) -> list[int]:
+    """Return, in order, the signals on barriers that all readers wait for at one place."""
     reading = 0
     for reader in readers:
-        reading |= warps_touched(kernel.threads(reader), kernel.reach.shape)
-    return any(
-        index in inside and kernel.threads(index) & kernel.threads(writer)
+        reading |= reader.participants.possible
+    reading = warps_touched(reading, kernel.reach.shape)
+    return sorted(
+        index
         for barrier, places in kernel.signals.arrivals.items()
         if any(
             not reading & ~warps_touched(kernel.threads(i), kernel.reach.shape)
@@ -251,20 +255,33 @@ def _hands_over_in(kernel: _Kernel, loop: Loop, writer: int, readers: Iterable[i
     )
 
 
-def _told_by_reader(kernel: _Kernel, reader: int) -> frozenset[KernelObject]:
-    commits = kernel.at(reader).operation.op is Op.GEMM_ASYNC
-    return kernel.signalled_by(kernel.threads(reader), commits=commits)
+def _signals_in(kernel: _Kernel, loop: Loop, write: Reached, answers: list[int]) -> bool:
+    inside = kernel.reach.spans[id(loop)]
+    start, stop = bisect_left(answers, inside.start), bisect_left(answers, inside.stop)
+    return any(kernel.threads(index) & write.participants.possible for index in answers[start:stop])
+
+
+def _told_by_reader(kernel: _Kernel, reader: Reached) -> frozenset[KernelObject]:
+    commits = reader.operation.op is Op.GEMM_ASYNC
+    return kernel.signalled_by(reader.participants.possible, commits=commits)
 
 
 def _waits_in(kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], threads: int) -> bool:
     """Tell whether threads wait in a loop for what readers tell, or meet others there."""
-    inside = kernel.view.once(loop_spans)[id(loop)]
+    return any(True for _ in _waits_inside(kernel, loop, told, threads))
+
+
+def _waits_inside(
+    kernel: _Kernel, loop: Loop, told: frozenset[KernelObject], threads: int
+) -> Iterator[int]:
+    """Yield the waits of threads in a loop for what readers tell, and their meetings there."""
+    inside = kernel.reach.spans[id(loop)]
     mine = warps_touched(threads, kernel.reach.shape)
-    return any(
-        kernel.threads(index) & mine
-        for places in (kernel.waits_for(told, threads), kernel.signals.meetings)
-        for index in places[bisect_left(places, inside.start) : bisect_left(places, inside.stop)]
-    )
+    for places in (kernel.waits_for(told, threads), kernel.signals.meetings):
+        first, end = bisect_left(places, inside.start), bisect_left(places, inside.stop)
+        for index in places[first:end]:
+            if kernel.threads(index) & mine:
+                yield index
 
 
 def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[KernelObject]) -> bool:
@@ -276,14 +293,7 @@ def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[Ker
     write = kernel.at(index)
     region = region_of(write.operation.argument(0, "dst"))
     state = _state_in(kernel.view, region)[0] if region is not None else None
-    inside = kernel.view.once(loop_spans)[id(loop)]
-    mine = warps_touched(write.participants.possible, kernel.reach.shape)
-    places = [
-        place
-        for waits in (kernel.waits_for(told, write.participants.possible), kernel.signals.meetings)
-        for place in waits
-        if place in inside and kernel.threads(place) & mine
-    ]
+    places = list(_waits_inside(kernel, loop, told, write.participants.possible))
     if state is None or constant_int(state.argument(1, "phase")) != 1 or min(places) < index:
         return False
     calls = handoffs(kernel.view).calls.get(state, ())
@@ -293,7 +303,7 @@ def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[Ker
         not moves
         and all(_asks_plainly(kernel, place, state) for place in places)
         and not any(r.operation.receiver == state for r in until)
-        and not any(undecided(kernel.at(place), kernel.reach) for place in places)
+        and not any(undecided(kernel.at(place)) for place in places)
     )
 
 
@@ -308,15 +318,15 @@ def _asks_plainly(kernel: _Kernel, place: int, state: KernelObject) -> bool:
 
 def _early_commits(kernel: _Kernel) -> Iterator[Found]:
     """Yield commits that come before every MMA of their thread, and are for those that follow."""
-    mmas = [i for i, reached in enumerate(kernel.reach.reached) if _is_tracked(reached)]
-    spans = kernel.view.once(loop_spans)
+    mmas = _tracked(kernel.reach)
+    spans = kernel.reach.spans
     for barrier, places in kernel.signals.arrivals.items():
         if barrier.kind is not ObjectKind.TCGEN05_BARRIER or not kernel.signals.waits.get(barrier):
             continue
         first = kernel.at(places[0])
         mine = first.participants.possible
         own = [i for i in mmas if kernel.threads(i) & mine]
-        if undecided(first, kernel.reach) or not own or own[0] < places[0]:
+        if undecided(first) or not own or own[0] < places[0]:
             continue
         inside = spans[id(first.loops[-1])] if first.loops else range(len(kernel.reach.reached))
         last = max((i for i in own if i in inside), default=None)
@@ -325,34 +335,42 @@ def _early_commits(kernel: _Kernel) -> Iterator[Found]:
         yield Found(Race.EARLY_COMMIT, first, kernel.at(own[0]), mine)
 
 
-def _is_tracked(reached: Reached) -> bool:
-    """Tell whether an operation is tensor-core work, which a commit tells the end of."""
-    operation = reached.operation
-    if not reached.participants.possible:
-        return False
-    written = written_by(reached)
-    into_tmem = written is not None and memory_of(written.buffer) is Memory.TENSOR
-    return operation.op is Op.GEMM_ASYNC or operation.name.startswith(_RAW) or into_tmem
+def _tracked(reach: ReachMap) -> list[int]:
+    """Return the places of tensor-core work, which a commit tells the end of."""
+    found = list(reach.of(Op.GEMM_ASYNC))
+    found += [one for one in reach.instructions if one.operation.name.startswith(_RAW)]
+    for reached in reach.of(*WRITES):
+        written = written_by(reached)
+        if written is not None and memory_of(written.buffer) is Memory.TENSOR:
+            found.append(reached)
+    return sorted(reach.order[id(one)] for one in found if one.participants.possible)
 
 
-def _uses(reach: ReachMap) -> dict[KernelObject, _Uses]:
+def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     """Return the accesses to each buffer that an engine writes."""
     found: dict[KernelObject, _Uses] = defaultdict(_Uses)
-    if any(reached.operation.name.startswith(_RAW) for reached in reach.reached):
+    if any(one.operation.name.startswith(_RAW) for one in reach.instructions):
         return {}
+    named, copies = naming(view).by_operation, engine_copies(reach)
     for index, reached in enumerate(reach.reached):
-        operation = reached.operation
-        if not reached.participants.possible or operation.op in _NO_ACCESS:
+        buffers = named.get(id(reached.operation))
+        if buffers is None or not reached.participants.possible:
             continue
-        named = set(named_by(operation))
-        accounted = _note(found, index, reached)
-        for buffer in named - accounted:
+        if reached.operation.op in _NO_ACCESS:
+            continue
+        copy = copies.get(id(reached.operation))
+        accounted = _note(found, index, reached, copy)
+        for buffer in buffers:
+            if buffer in accounted:
+                continue
             if memory_of(buffer) in (Memory.SHARED, Memory.TENSOR) and _accesses(reached):
                 found[buffer].is_known = False
     return found
 
 
-def _note(found: dict[KernelObject, _Uses], index: int, reached: Reached) -> set[KernelObject]:
+def _note(
+    found: dict[KernelObject, _Uses], index: int, reached: Reached, copy: BulkCopy | None
+) -> set[KernelObject]:
     """Note an access of a kind that is understood; return the buffers it is to."""
     operation = reached.operation
     if operation.op is Op.GEMM_ASYNC:
@@ -367,7 +385,6 @@ def _note(found: dict[KernelObject, _Uses], index: int, reached: Reached) -> set
             found[written].mmas.append(index)
             return {*read, written}
         return read
-    copy = bulk_copy(operation)
     if copy is not None and copy.direction is Direction.LOAD and copy.shared is not None:
         found[copy.shared.buffer].loads.append(index)
         return {copy.shared.buffer}
