@@ -351,15 +351,12 @@ def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     found: dict[KernelObject, _Uses] = defaultdict(_Uses)
     if any(one.operation.name.startswith(_RAW) for one in reach.instructions):
         return {}
-    named, copies = naming(view).by_operation, engine_copies(reach)
-    for index, reached in enumerate(reach.reached):
-        buffers = named.get(id(reached.operation))
-        if buffers is None or not reached.participants.possible:
+    copies = engine_copies(reach)
+    for identity, buffers in naming(view).by_operation.items():
+        reached = reach.by_operation[identity]
+        if not reached.participants.possible or reached.operation.op in _NO_ACCESS:
             continue
-        if reached.operation.op in _NO_ACCESS:
-            continue
-        copy = copies.get(id(reached.operation))
-        accounted = _note(found, index, reached, copy)
+        accounted = _note(found, reach.order[id(reached)], reached, copies.get(identity))
         for buffer in buffers:
             if buffer in accounted:
                 continue
