@@ -231,17 +231,3 @@ def test_starting_loads_neither_the_parser_nor_the_compiler():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
-
-
-def test_the_types_are_whole_though_they_load_faster():
-    program = (
-        "import attrs\n"
-        "from tirx_lens.lsp.protocol_types import load_protocol_types\n"
-        "before = attrs.define\n"
-        "load_protocol_types()\n"
-        "assert attrs.define is before\n"
-        "from lsprotocol.types import Position, Range\n"
-        "one, other = (Range(Position(1, 2), Position(3, 4)) for _ in range(2))\n"
-        "assert one == other and Position(1, 2) < Position(1, 3)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -56,7 +56,8 @@ export class Supervisor {
       return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
     }
     try {
-      return await session.client.sendRequest<R | Failed>(type.method, params, token);
+      const more = token === undefined ? [] : [token]; // one that is undefined would be a parameter
+      return await session.client.sendRequest<R | Failed>(type.method, params, ...more);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return token?.isCancellationRequested === true

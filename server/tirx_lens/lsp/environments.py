@@ -13,7 +13,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.installed import Installed, ReadTable
+from tirx_lens.model.installed import Installed
+from tirx_lens.told_tables import sound_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.told import Told, ToldFolder
     from tirx_lens.lsp.compilers import Compiler
     from tirx_lens.lsp.server import LensServer
+    from tirx_lens.model.installed import ReadTable
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +138,7 @@ class Environments:
         if plain.has_own_table or not key:
             return plain
         if key not in self._tables:
-            self._tables[key] = _checked(key, self._kept.table(key))
+            self._tables[key] = sound_table(key, self._kept.table(key))
         return Installed(version, package, self._tables[key])
 
     def _take(self, target: Target, environment: Environment) -> bool:
@@ -153,7 +155,7 @@ class Environments:
         return True
 
     def _keep(self, key: str, said: object) -> None:
-        table = self._tables[key] = _checked(key, said)
+        table = self._tables[key] = sound_table(key, said)
         if table is None:
             _log.warning("what TVM said that it has cannot be read, so its names are not checked")
             return
@@ -171,11 +173,3 @@ class Environments:
 
 def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
-
-
-def _checked(key: str, table: object) -> ReadTable | None:
-    from tirx_lens.api.surface import is_sound
-
-    if not isinstance(table, dict) or not is_sound(table):
-        return None
-    return ReadTable(key, table)

@@ -89,7 +89,7 @@ class LensProtocol(LanguageServerProtocol):
             return self._converter.structure(data, self._class_of(data))
         except Exception as error:
             method, message_id = data.get("method"), data.get("id")
-            reason = _reason(error)
+            reason = reason_of(error)
             if self.answered is not None and message_id == self.answered:
                 _log.warning("ignored what the client says it can do: %s", reason)
                 return self._converter.structure(least(data), self._class_of(data))
@@ -237,7 +237,7 @@ def _raw_request(data: dict[str, Any], _: type) -> messages.RawRequest:
     return messages.RawRequest(data["id"], data["method"], data.get("params"), data["jsonrpc"])
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the innermost cause, which names the field; the outer ones name classes of ours."""
     while (cause := error.__cause__) is not None:
         error = cause

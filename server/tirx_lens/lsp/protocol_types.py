@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import typing
 from typing import Any
@@ -19,6 +20,8 @@ def load_protocol_types() -> None:
     Python compile it, and the converter looks up the types of all their fields: that was most of
     the time to the first diagnostics, and a session uses a hundred of them.
     """
+    if sys.version_info >= (3, 14):
+        return  # a class does not keep its annotations there, and no copy of it has been tried
     library: Any = attrs
     library.define = _define_later
     try:
@@ -40,6 +43,8 @@ def _define_later(cls: type | None = None, **options: Any) -> Any:
 
 
 _OF_ONE_CLASS = ("__dict__", "__weakref__")
+_OF_THE_MADE = ("__attrs_attrs__", "__match_args__")
+"""What `attrs.has`, `attrs.fields` and `match` ask for."""
 
 
 class _Made(type):
@@ -54,7 +59,7 @@ class _Unmade(type):
         return cls(*arguments, **keywords)
 
     def __getattr__(cls, name: str) -> Any:
-        if name != "__attrs_attrs__":  # which `attrs.has` and `attrs.fields` ask for
+        if name not in _OF_THE_MADE:
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         _make(cls)
         return getattr(cls, name)
