@@ -6,16 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, LoopKind, Op
+from tirx_lens.model.kernel import Loop, Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.model.queries import blocks_of, operations
+from tirx_lens.model.queries import operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tirx_lens.model.kernel import Operation
     from tirx_lens.rules.rule import KernelView
@@ -123,7 +123,7 @@ def _is_open(view: KernelView) -> bool:
     return (
         (reach is not None and (reach.is_opaque or _hands_on_a_pipeline(reach)))
         or handoffs(view).is_open
-        or any(_spins(loop) for loop in _while_loops(view.kernel.body))
+        or any(map(_spins, view.listing.outer_whiles))
     )
 
 
@@ -144,15 +144,6 @@ def _goes_elsewhere(view: KernelView) -> bool:
         for handoff in handoffs(view).barriers
         for place in handoff.elsewhere
     )
-
-
-def _while_loops(block: Block) -> Iterator[Loop]:
-    for statement in block.statements:
-        if isinstance(statement, Loop) and statement.kind is LoopKind.WHILE:
-            yield statement
-        elif isinstance(statement, (Loop, Branch, Inlined, Block)):
-            for inner in blocks_of(statement):
-                yield from _while_loops(inner)
 
 
 def _spins(loop: Loop) -> bool:

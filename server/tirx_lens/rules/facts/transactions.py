@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from tirx_lens.model.expr import Expr, constant_int
 from tirx_lens.model.kernel import Block, Exit, Loop, Op, Operation
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
+from tirx_lens.rules.facts.bulk import BulkCopy, Direction, expected_bytes
 from tirx_lens.rules.facts.copies import destination, given, origin
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:
@@ -76,8 +77,10 @@ def ledgers(handoff: Handoff, view: KernelView) -> list[Ledger] | None:
         if site is None or expected[0] != handoff.barrier:
             return None
         armed.append(site)
+    copies = engine_copies(reach)
     for operation in (p.operation for p in handoff.copies):
-        site = _site(at.get(id(operation)), _delivers(operation, handoff.barrier), reach, left)
+        size = _delivers(operation, copies.get(id(operation)), handoff.barrier)
+        site = _site(at.get(id(operation)), size, reach, left)
         if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
             return None
         delivered.append(site)
@@ -93,9 +96,8 @@ def _one_each(reach: ReachMap) -> range:
     return range(1, reach.shape.ctas + 1)
 
 
-def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
+def _delivers(copy: Operation, bulk: BulkCopy | None, barrier: KernelObject) -> int | None:
     """Return the bytes that one TMA load counts on a barrier, if nothing about it is unusual."""
-    bulk = bulk_copy(copy)
     if bulk is None or bulk.direction is not Direction.LOAD or bulk.barrier != barrier:
         return None
     unusual = any(given(copy, name) is not None for name in ("cta_mask", "pred", "predicate"))
