@@ -6,7 +6,7 @@ of which it follows in full. Ruff names pyflakes, flake8 and pylint as its peers
 slowest of them. Each linter gets the same files in one process, in turns with the others, and is
 measured by the processor time that it takes, its start included. One that takes over a minute runs
 once. Then `check` is run with one process and with several, on copies of the TVMScript kernels too,
-by the time on the clock. Prints Markdown tables.
+by the time on the clock; "busy" is how many cores it kept at work. Prints Markdown tables.
 
 `python benchmarks/check.py [--runs N] [--every N] [--only linters|jobs] [--linters PYTHON]`
 
@@ -120,21 +120,22 @@ def compare(bodies: dict[str, list[str]], python: str, runs: int, folder: Path) 
 def scale(bodies: dict[str, list[str]], runs: int, folder: Path) -> None:
     """Run `check` with one process and with as many as there are cores, in turns."""
     cores = available_cores()
-    print("| | files | jobs | s, clock | faster | s, processor | of the first process |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| fastest run | files | jobs | s | faster | s, processor | of the first process | busy |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for name, files in bodies.items():
         tried: dict[int, list[Ran]] = {1: [], cores: []}
         for _ in range(runs):
             for jobs, done in tried.items():
                 command = [sys.executable, "-c", SPLIT, *CHECK, str(jobs), *files]
                 done.append(run(command, folder))
-        alone = min(one.clock for one in tried[1])
-        for jobs, done in tried.items():
-            clock = min(one.clock for one in done)
-            processor = statistics.median(one.processor for one in done)
-            first = statistics.median(float(one.errors.split()[-2]) for one in done)
-            cells = f"{clock:.2f} | {alone / clock:.2f} | {processor:.2f} | {first:.2f}"
-            print(f"| {name} | {len(files)} | {jobs} | {cells} |", flush=True)
+        fastest = {jobs: min(done, key=lambda one: one.clock) for jobs, done in tried.items()}
+        for jobs, one in fastest.items():
+            first = float(one.errors.split()[-2])
+            cells = [one.clock, fastest[1].clock / one.clock, one.processor, first]
+            shown = " | ".join(f"{cell:.2f}" for cell in (*cells, one.processor / one.clock))
+            print(f"| {name} | {len(files)} | {jobs} | {shown} |", flush=True)
 
 
 def texts(folder: Path) -> list[str]:

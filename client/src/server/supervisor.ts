@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { RequestType } from "vscode-languageclient/node";
 import {
+  didFocusNotification,
   didGrantTrustNotification,
   fileVersionNotification,
   statusNotification,
@@ -103,6 +104,15 @@ export class Supervisor {
         await this.#start();
       }
     });
+  }
+
+  /** Tell the running server, if there is one, that the user is back at the window. */
+  async focused(): Promise<void> {
+    try {
+      await this.#session?.client.sendNotification(didFocusNotification);
+    } catch (error) {
+      this.channels.extension.debug(`The server was not told of the focus: ${String(error)}`);
+    }
   }
 
   /** Stop the server for good. */

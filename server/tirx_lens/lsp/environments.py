@@ -7,6 +7,7 @@ built or looked at its host.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -54,6 +55,16 @@ class Environments:
     def found(self) -> Mapping[Target, tuple[Installed, ...]]:
         """What has been found so far; it stays as it is when all is read again."""
         return self._found
+
+    def look_again(self) -> None:
+        """Have the folders read again, and documents looked at where another TVM is there now.
+
+        It costs a millisecond or two of a background thread.
+        """
+        before = self.found
+        if before:
+            self.forget()
+            self._server.keep(asyncio.create_task(self.compare(before)))
 
     async def compare(self, before: Mapping[Target, tuple[Installed, ...]]) -> None:
         """Have all documents looked at anew where another TVM is installed than before."""
