@@ -17,6 +17,7 @@ VSIX := .build/tirx-lens-$(VSIX_TARGET)-$(VERSION).vsix
 PYTHON_READY := .venv/.ready
 OLD_TVM_READY := .venv-tvm-0.26/.ready
 TVM_TIRX_READY := .venv-tvm-tirx/.ready
+LINTERS_READY := .venv-linters/.ready
 NODE_READY := node_modules/.ready
 VSCODE_READY := .build/vscode/.ready
 CHROMIUM_READY := .build/chromium.ready
@@ -61,7 +62,7 @@ format: setup-check
 	$(BIN)/ruff check --fix .
 	node_modules/.bin/eslint --fix .
 
-bench: setup-check $(CORPUS_READY)
+bench: setup-check $(CORPUS_READY) $(LINTERS_READY)
 	$(BIN)/python benchmarks/editing.py
 	$(BIN)/python benchmarks/keystroke.py
 	$(BIN)/python benchmarks/worker.py
@@ -78,7 +79,7 @@ clean:
 	rm -rf .build client/dist bundled
 
 distclean: clean
-	rm -rf .venv .venv-tvm-0.26 .venv-tvm-tirx node_modules
+	rm -rf .venv .venv-tvm-0.26 .venv-tvm-tirx .venv-linters node_modules
 
 setup-run:
 	@sh dev/steps.sh "Python environment=$(PYTHON_READY)" "Node packages=$(NODE_READY)" \
@@ -103,6 +104,9 @@ $(OLD_TVM_READY): dev/tvm-0.26.txt dev/python_environment.sh
 
 $(TVM_TIRX_READY): dev/tvm-tirx.txt dev/python_environment.sh
 	sh dev/python_environment.sh .venv-tvm-tirx --requirement dev/tvm-tirx.txt
+
+$(LINTERS_READY): dev/linters.txt dev/python_environment.sh
+	sh dev/python_environment.sh .venv-linters --requirement dev/linters.txt
 
 $(NODE_READY): package-lock.json
 	npm ci --no-audit --no-fund --ignore-scripts

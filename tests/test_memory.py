@@ -16,8 +16,9 @@ from tirx_lens.model.given import Given
 from tirx_lens.model.imported import ImportedText, ModuleText
 from tirx_lens.model.source import SourceText
 from tirx_lens.syntax.read import open_library
-from tirx_lens.syntax.recent import KEPT
+from tirx_lens.syntax.recent import KEPT, Recent
 from tirx_lens.syntax.reparse import Reparser, split
+from tirx_lens.syntax.statements import Statement
 from tirx_lens.workspace import SourceCache, WorkspaceModules
 
 if TYPE_CHECKING:
@@ -175,3 +176,52 @@ def test_trees_are_kept_of_the_newest_versions_alone() -> None:
     for number in range(KEPT + 1):
         reparser.parse(f"{text}# {number}".encode())
     assert reparser.trees == 1
+
+
+def test_what_is_unused_is_kept_to_its_room_the_oldest_forgotten_first() -> None:
+    recent: Recent[str, str] = Recent()
+    recent.put("below", "b", 100)
+    for number in range(5):
+        recent.begin_version(200)
+        recent.put(f"typed {number}", "t", 60)
+    recent.begin_version(200)  # 340 are unused, 60 are of the newest version
+    assert recent.get("below") is None
+    kept = [number for number in range(5) if recent.get(f"typed {number}") is not None]
+    assert kept == [1, 2, 3, 4]  # the newest, and the three before it that fit
+
+
+def test_what_the_newest_version_used_takes_no_room() -> None:
+    recent: Recent[str, str] = Recent()
+    for number in range(9):
+        recent.put(f"statement {number}", "s", 100)
+    for _ in range(3):
+        recent.begin_version(0)
+        for number in range(9):
+            assert recent.get(f"statement {number}") == "s"
+
+
+def test_versions_of_a_statement_are_kept_to_the_size_of_two_texts() -> None:
+    """What a builder was before each letter is not kept, all that an open quote hides is."""
+    text = "from tvm.script import tirx as T\n" + "".join(
+        f"def build_{name}(M=1):\n    @T.prim_func\n    def {name}(a: T.handle):\n"
+        f"        {'x = 1; ' * 200}\n    return {name}\n"
+        for name in "abcdef"
+    )
+    analyser = Analyser()
+
+    def statements() -> int:
+        return sum(type(one) is Statement for one in gc.get_objects())
+
+    before = statements()
+    analyser.analyse(SourceText(text))
+    whole = statements() - before
+    for number in range(KEPT):
+        analyser.analyse(SourceText(text.replace("x = 1; ", "x = 1; " + "y" * number, 1)))
+    assert whole < statements() - before <= 3 * whole + 2
+    found = analyser.analyse(SourceText(text))
+    reader = analyser._reader._known
+    held = set(map(id, reader.values()))
+    for typed in ('"""', '"""a', '"""ab'):
+        analyser.analyse(SourceText(typed + text))
+    assert analyser.analyse(SourceText(text)) == found
+    assert len(held & set(map(id, reader.values()))) >= whole

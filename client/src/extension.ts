@@ -132,6 +132,11 @@ export function activate(context: vscode.ExtensionContext): void {
       void supervisor.trustGranted();
       void followPythonExtension();
     }),
+    vscode.window.onDidChangeWindowState(({ focused }) => {
+      if (focused) {
+        void supervisor.focused();
+      }
+    }),
     vscode.workspace.onDidSaveTextDocument((document) => void cuda.refresh(document.uri)),
     vscode.workspace.onDidSaveNotebookDocument((notebook) => void cuda.refresh(notebook.uri)),
   );

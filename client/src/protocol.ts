@@ -362,3 +362,5 @@ export const timelineRequest = new RequestType<TimelineParams, TimelineResult, v
 export const statusNotification = new NotificationType<ServerStatus>("tirxLens/status");
 export const fileVersionNotification = new NotificationType<FileVersion>("tirxLens/fileVersion");
 export const didGrantTrustNotification = new NotificationType0("tirxLens/didGrantTrust");
+/** The user is back at the window: another TVM may be installed by now. */
+export const didFocusNotification = new NotificationType0("tirxLens/didFocus");

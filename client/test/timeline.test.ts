@@ -4,8 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { scaleLinear } from "d3-scale";
 import { boxOf, firstTicks, fitted, inOrder, layOut, nearest, neighbour } from "../src/timeline/view/layout";
+import { actionOf } from "../src/timeline/view/keys";
 import type { Bar, Row, Timeline } from "../src/timeline/view/model";
+import { Sight } from "../src/timeline/view/sight";
 
 const ROOT = process.env.TIRX_LENS_ROOT ?? process.cwd();
 
@@ -105,5 +108,55 @@ test("the command line's page has the view as it is built now", { timeout: 60_00
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** The example with the ticks from `from` on in view, ten pixels each. */
+function sightFrom(from: number, ticks = 10): Sight {
+  const scale = scaleLinear().domain([from, from + ticks]).range([0, 100]);
+  return new Sight(EXAMPLE, layOut(EXAMPLE.rows), scale, 100, 5);
+}
+
+test("bars in view are those whose ticks and rows are, and an open one has no end", () => {
+  const sight = sightFrom(6, 20);
+  const all = sight.bars(0, sight.layout.height);
+  assert.deepEqual(all.map(({ number }) => number), [0, 2, 4]);
+  const [first] = sight.layout.rows;
+  assert.ok(first !== undefined);
+  assert.deepEqual(sight.bars(0, first.top + 1).map(({ number }) => number), [0, 2]);
+  assert.ok(sight.shows(bar({ start: 1, isOpen: true })));
+  assert.ok(!sight.shows(bar({ start: 27, isOpen: true })));
+  assert.deepEqual([sight.from, sight.to, sight.pixelsPerTick], [6, 26, 5]);
+});
+
+test("a bar is cut at the left edge, is small below six pixels, and is found at a point of it", () => {
+  const sight = sightFrom(4);
+  assert.equal(sight.left(bar({ start: 0 })), -4);
+  assert.equal(sight.left(bar({ start: 6 })), 20);
+  assert.equal(sight.x(1000), 120);
+  assert.ok(!sight.isSmall(bar({})));
+  assert.ok(sightFrom(0, 20).isSmall(bar({})));
+  assert.ok(!sightFrom(0, 20).isSmall(bar({ isOpen: true })));
+  const drawn = sight.drawn(2);
+  assert.ok(drawn !== undefined);
+  assert.equal(sight.barAt(30, drawn.box.top + 1), 2);
+  assert.equal(sight.barAt(30, sight.layout.height + 1), -1);
+  assert.equal(sight.drawn(99), undefined);
+  assert.equal(sight.label(bar({ start: 4, stop: 8, label: "full[0]" })), "full[…");
+  assert.equal(sight.label(bar({ start: 4, isOpen: true, label: "full", missing: "it wants 1 arrival" })), "full: wants 1 arr…");
+});
+
+test("keys go through bars and look elsewhere, and leave the editor's own alone", () => {
+  const pressed = (key: string, more: Partial<Record<"altKey" | "metaKey" | "ctrlKey" | "shiftKey", boolean>> = {}) =>
+    actionOf({ key, altKey: false, metaKey: false, ctrlKey: false, shiftKey: false, ...more });
+  assert.deepEqual(pressed("ArrowUp"), { kind: "move", to: "up" });
+  assert.deepEqual(pressed("ArrowLeft", { shiftKey: true }), { kind: "pan", screens: -1 / 3 });
+  assert.deepEqual(pressed("ArrowRight", { ctrlKey: true }), { kind: "pan", screens: 1 / 3 });
+  assert.deepEqual([pressed("Enter"), pressed(" ")].map((one) => one?.kind === "enter" && one.takesFocus), [true, false]);
+  assert.deepEqual(["Escape", "[", "]", "0"].map((key) => pressed(key)?.kind), ["leave", "cause", "effect", "fit"]);
+  const [larger, smaller] = [pressed("+"), pressed("-")];
+  assert.ok(larger?.kind === "zoom" && smaller?.kind === "zoom" && larger.factor * smaller.factor === 1);
+  for (const one of [pressed("a"), pressed("ArrowLeft", { altKey: true }), pressed("0", { metaKey: true }), pressed("ArrowUp", { ctrlKey: true })]) {
+    assert.equal(one, undefined);
   }
 });

@@ -18,7 +18,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.protocol.wanted import NoLongerWantedError, always
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
-from tirx_lens.syntax.statements import VersionReader
+from tirx_lens.syntax.statements import ROOM, VersionReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ class Analyser:
             return [], True
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
-        self._kept.begin_version()
+        self._kept.begin_version(ROOM * len(source.data))
         self._answers.clear()
         if self._library is not None:
             self._library.begin_version()
@@ -177,9 +177,9 @@ class Analyser:
             return  # it speaks of a place that may move by itself
         of_modules = self._library.asked if self._library is not None else ()
         kept = Checked(findings, (), asked, checked.is_complete, checked.unread)
-        self._kept.put(
-            (unit.key, *wanted.key), _Kept(kept, of_modules, wanted.run_while is not None)
-        )
+        one = _Kept(kept, of_modules, wanted.run_while is not None)
+        own, *_ = unit.parts
+        self._kept.put((unit.key, *wanted.key), one, own.end - own.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.compile.result import (
@@ -16,6 +16,7 @@ from tirx_lens.compile.result import (
     KernelResult,
     Severity,
     Stage,
+    TvmBuild,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class Hosts:
     A builder called `broken` fails, one called `lost` loses its worker, one called `slow` never
     ends, and makes the file `waits` once the others have had their time. `unusable` has targets
     without TVM and what is said of that; `at_once` is how many builds ran at the same time, at
-    most, by target.
+    most, by target. `tvms` are what workers say of their TVMs, of which none can tell what it has;
+    `surfaces` has the packages that were asked for that.
     """
 
     builds: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
@@ -57,6 +59,8 @@ class Hosts:
     closed: list[str] = field(default_factory=list)
     requests: list[BuildRequest] = field(default_factory=list)
     waits: Path | None = None
+    tvms: tuple[TvmBuild, ...] = ()
+    surfaces: list[str] = field(default_factory=list)
 
     def open(self, target: Target, **options: object) -> Host:
         self.opened.append(target)
@@ -74,7 +78,10 @@ class Host:
         reason = self.hosts.unusable.get(self.target.name)
         if reason is not None:
             return Environment("", self.target.name, reason=reason)
-        return ENVIRONMENT
+        return replace(ENVIRONMENT, builds=self.hosts.tvms)
+
+    async def surface(self, package: str) -> None:
+        self.hosts.surfaces.append(package)
 
     async def examine(self) -> HostReport:
         answer = self.hosts.reports[self.target.name]

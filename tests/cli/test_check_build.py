@@ -6,15 +6,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hosts import HEAD, Hosts, builder
+from lsp.newer_tvm import NAME, make_newer_tvm
 from running import BROKEN, UNSAFE
 
 from tirx_lens.cli import check_build
 from tirx_lens.cli.building import Built, build_jobs
 from tirx_lens.cli.main import main
+from tirx_lens.compile.result import TvmBuild
 
 if TYPE_CHECKING:
     from tirx_lens.compile.many import Job
@@ -27,8 +29,8 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hosts:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
     hosts = Hosts()
 
-    def build(jobs: tuple[Job, ...], *, quiet: bool = False) -> Built:
-        return build_jobs(jobs, quiet=quiet, open_builds=hosts.open)
+    def build(jobs: tuple[Job, ...], **options: Any) -> Built:
+        return build_jobs(jobs, open_builds=hosts.open, **options)
 
     monkeypatch.setattr(check_build, "build_jobs", build)
     return hosts
@@ -191,6 +193,50 @@ def test_misuse(
     assert said in printed.err
     assert printed.out == ""
     assert hosts.opened == []
+
+
+UNKNOWN = HEAD + builder("fine").replace("T.device_entry()", "T.cuda.cta_syncs()")
+
+
+def test_a_tvm_of_which_nothing_is_known_is_asked_and_nothing_is_held_against_it(
+    hosts: Hosts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.py").write_text(UNKNOWN)
+    assert main(["check", "-q"]) == 1
+    assert "TX501" in capsys.readouterr().out
+    hosts.tvms = (TvmBuild("tvm", "0.28.0.dev1", "a-key"),)
+    assert main(["check", "--build", "-q"]) == 0
+    assert hosts.surfaces == ["tvm"]
+    assert main(["check", "--build", "-q", "--tvm-version", "0.27"]) == 1  # the user says so
+
+
+def test_a_tvm_that_has_a_table_is_not_asked(hosts: Hosts) -> None:
+    hosts.tvms = (TvmBuild("tvm", "0.27.0", "a-key"),)
+    Path("a.py").write_text(UNKNOWN)
+    assert main(["check", "--build", "-q"]) == 1
+    assert hosts.surfaces == []
+
+
+@pytest.mark.tvm
+def test_a_newer_tvm_says_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    python = str(make_newer_tvm(tmp_path / "newer"))
+    (tmp_path / "w").mkdir()
+    monkeypatch.chdir(tmp_path / "w")
+    monkeypatch.setenv("TIRX_LENS_CACHE", str(tmp_path / "cache"))
+    call = f"T.device_entry()\n        T.cuda.{NAME}(A, rounds=2)"
+    Path("a.py").write_text(HEAD + builder("build").replace("T.device_entry()", call))
+    wrong = call.replace(NAME, NAME[:-1])
+    Path("b.py").write_text(HEAD + builder("build").replace("T.device_entry()", wrong))
+    assert main(["check", "-q"]) == 0  # nothing here tells of such a name
+    for _ in range(2):  # asked, then remembered
+        assert main(["check", "--build", "-q", "--interpreter", python]) == 1
+        lines = capfd.readouterr().out.splitlines()
+        (found,) = (line for line in lines if "TX501" in line)
+        assert found.startswith("b.py:8:")
+        assert f"did you mean `{NAME}`?" in found
+    assert list((tmp_path / "cache" / "tvm").glob("*.table"))
 
 
 @pytest.mark.tvm

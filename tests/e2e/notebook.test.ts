@@ -123,11 +123,5 @@ scenario(
     await closed.first().waitFor({ state: "detached" });
     await row.filter({ hasText: "128 of 256 threads" }).first().waitFor();
     await window.picture("2-open");
-
-    // Closed again, it is checked as it is on disk.
-    await window.group(0).locator(".tab", { hasText: "scale.ipynb" }).click({ button: "middle" });
-    await page.locator(".tab", { hasText: "scale.ipynb" }).waitFor({ state: "detached" });
-    await closed.first().waitFor();
-    await window.picture("3-closed-again");
   },
 );

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { rename } from "node:fs/promises";
 import { KERNEL_PYTHON } from "./harness/editor";
 import { kernel } from "./harness/kernels";
 import { scenario } from "./harness/scenario";
@@ -35,6 +36,33 @@ scenario(
     await window.group(0).locator(".tab", { hasText: "old.py" }).click();
     await told.first().waitFor({ state: "detached" });
     await seesStatus(window, "TIRx Lens: TVM 0.26", "from tvm-version in pyproject.toml; 0.27", "4-configured");
+  },
+);
+
+scenario(
+  "a TVM that is installed while the user is elsewhere is noticed when the window has the focus again",
+  {
+    trust: "all",
+    files: {
+      "old.py": OLD,
+      "venv/pyvenv.cfg": "version = 3.11.7\n",
+      "venv/bin/python": `#!/bin/sh\nexec '${KERNEL_PYTHON}' "$@"\n`,
+      "venv/lib/python3.11/site-packages/tvm/__init__.py": "",
+      "venv/lib/python3.11/site-packages/apache_tvm-0.26.0.dist-info/METADATA": "",
+    },
+    machineSettings: { "tirx-lens.interpreter": ["${workspaceFolder}/venv/bin/python"] },
+  },
+  async (window, editor) => {
+    const { page } = window;
+    await window.openFile("old.py");
+    await seesStatus(window, "TIRx Lens: TVM 0.26.0", "from the interpreter", "1-before");
+    const site = editor.file("venv/lib/python3.11/site-packages");
+    await rename(`${site}/apache_tvm-0.26.0.dist-info`, `${site}/apache_tvm-0.27.0.dist-info`);
+    await page.evaluate("document.hasFocus = () => false; window.dispatchEvent(new Event('blur'))");
+    await page.evaluate("document.hasFocus = () => true; window.dispatchEvent(new Event('focus'))");
+    await page.keyboard.press("Control+Shift+M");
+    await page.locator(".markers-panel .monaco-list-row", { hasText: "TX508" }).first().waitFor();
+    await seesStatus(window, "TIRx Lens: TVM 0.27.0", "from the interpreter", "2-after");
   },
 );
 

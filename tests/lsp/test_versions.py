@@ -149,8 +149,28 @@ def test_the_configuration_wins(open_session: Callable[..., Session], tmp_path: 
     assert session.found() == []
 
 
-def test_another_tvm_is_noticed_when_a_file_is_saved(
-    open_session: Callable[..., Session], tmp_path: Path
+def _save(session: Session) -> None:
+    session.save()
+
+
+def _focus(session: Session) -> None:
+    session.client.notify("tirxLens/didFocus", None)
+
+
+def _open_another(session: Session) -> None:
+    session.client.open((session.folder / "another.py").as_uri(), "x = 1\n")
+
+
+def _open_notebook(session: Session) -> None:
+    uri = (session.folder / "a.ipynb").as_uri()
+    document = {"uri": uri, "notebookType": "jupyter-notebook", "version": 1, "cells": []}
+    opened = {"notebookDocument": document, "cellTextDocuments": []}
+    session.client.notify("notebookDocument/didOpen", opened)
+
+
+@pytest.mark.parametrize("comes", [_save, _focus, _open_another, _open_notebook])
+def test_another_tvm_is_noticed_when_its_user_comes_back(
+    open_session: Callable[..., Session], tmp_path: Path, comes: Callable[[Session], None]
 ) -> None:
     python = fake_python(tmp_path / "venv", "0.26.0")
     session = open_session(OLD, python=str(python))
@@ -158,9 +178,32 @@ def test_another_tvm_is_noticed_when_a_file_is_saved(
     assert session.found() == []
     site = tmp_path / "venv" / "lib" / "python3.11" / "site-packages"
     (site / "apache_tvm-0.26.0.dist-info").rename(site / "apache_tvm-0.27.0.dist-info")
-    session.save()
+    comes(session)
     assert session.version()[0] == "0.27.0"
     assert session.found() == [("TX508", 2)]
+
+
+def test_where_nothing_else_is_installed_nothing_is_looked_at_anew(
+    open_session: Callable[..., Session], tmp_path: Path
+) -> None:
+    python = fake_python(tmp_path / "venv", "0.26.0")
+    session = open_session(OLD, python=str(python))
+    assert session.found() == []
+    _focus(session)
+    _open_another(session)
+    uri = (session.folder / "another.py").as_uri()
+    assert session.client.diagnostics(uri, LIMIT)["diagnostics"] == []
+    _focus(session)
+    session.client.request(
+        "textDocument/hover",
+        {  # what came before it is done by then
+            "textDocument": {"uri": session.uri},
+            "position": {"line": 0, "character": 0},
+        },
+        LIMIT,
+    )
+    methods = [message.get("method") for message in session.client.received]
+    assert "textDocument/publishDiagnostics" not in methods
 
 
 def test_without_a_tvm_the_spelling_tells(

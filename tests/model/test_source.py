@@ -70,7 +70,7 @@ def test_a_line_ends_as_it_does_or_as_the_one_above(text: str, ends: list[str]) 
 
 def test_a_pickle_has_the_text_once() -> None:
     source = SourceText("x = 1\n" * 10_000)
-    assert source.line_starts[-1] == 59_994
+    assert len(source.line_starts) == 10_001
     source.answers["a question"] = "its answer"
     pickled = pickle.dumps(source)
     assert len(pickled) < len(source.text) + 1_000

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { RequestType } from "vscode-languageclient/node";
 import {
+  didFocusNotification,
   didGrantTrustNotification,
   fileVersionNotification,
   statusNotification,
@@ -56,7 +57,8 @@ export class Supervisor {
       return { kind: "failed", message: "The TIRx Lens server is not running.", detail: "" };
     }
     try {
-      return await session.client.sendRequest<R | Failed>(type.method, params, token);
+      const more = token === undefined ? [] : [token]; // one that is undefined would be a parameter
+      return await session.client.sendRequest<R | Failed>(type.method, params, ...more);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return token?.isCancellationRequested === true
@@ -102,6 +104,15 @@ export class Supervisor {
         await this.#start();
       }
     });
+  }
+
+  /** Tell the running server, if there is one, that the user is back at the window. */
+  async focused(): Promise<void> {
+    try {
+      await this.#session?.client.sendNotification(didFocusNotification);
+    } catch (error) {
+      this.channels.extension.debug(`The server was not told of the focus: ${String(error)}`);
+    }
   }
 
   /** Stop the server for good. */

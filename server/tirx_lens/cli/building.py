@@ -15,9 +15,10 @@ from tirx_lens.compile.service import compiler_for
 from tirx_lens.report.paths import shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from tirx_lens.compile.many import Builds, Done, Job
+    from tirx_lens.compile.result import Environment
     from tirx_lens.compile.service import Compiler
     from tirx_lens.compile.targets import Target
 
@@ -48,8 +49,9 @@ def build_jobs(
     quiet: bool = False,
     on_done: Callable[[int, Done], None] | None = None,
     open_builds: Callable[[Target], Builds] | None = None,
+    at_end: Callable[[Target, Builds, Environment], Awaitable[None]] | None = None,
 ) -> Built:
-    """Build all, with a bar on a terminal; `on_done` is called as results come.
+    """Build all, with a bar on a terminal; `on_done` and `at_end` are called as in `build_all`.
 
     Ctrl+C ends what was started, and what was done until then is given back.
     """
@@ -65,7 +67,7 @@ def build_jobs(
         bar.note(shown_text(text))  # a host's words
 
     with closing(Bar(len(jobs), quiet=quiet, doing="Building")) as bar:
-        building = build_all(jobs, open_builds or open_compiler, take, note)
+        building = build_all(jobs, open_builds or open_compiler, take, note, at_end)
         try:
             asyncio.run(drawn(building, bar))
         except KeyboardInterrupt:

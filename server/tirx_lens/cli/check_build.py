@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING
 from tirx_lens.build_environment import CODE as TX507
 from tirx_lens.build_environment import generation_finding
 from tirx_lens.build_findings import admitted, findings_of, said_findings, unsaid
+from tirx_lens.checking import Fixing, check_file
 from tirx_lens.cli import streams
 from tirx_lens.cli.building import build_jobs
 from tirx_lens.cli.calls import Call, Requests, Wish, builders_of
 from tirx_lens.cli.configured import Planned
 from tirx_lens.cli.placing import Places
 from tirx_lens.cli.planning import Lacking, passed_over
+from tirx_lens.compile.cache_folder import folder_of_tables
 from tirx_lens.compile.many import Job
 from tirx_lens.compile.result import Severity, Stage
 from tirx_lens.compile.targets import LOCAL_NAME
+from tirx_lens.compile.told import ToldFolder
 from tirx_lens.cuda.view import view_of
 from tirx_lens.rules.engine import settle
+from tirx_lens.told_tables import learn
+from tirx_lens.workspace import SourceCache
 
 if TYPE_CHECKING:
     import argparse
@@ -28,12 +33,13 @@ if TYPE_CHECKING:
     from tirx_lens.checking import Outcome
     from tirx_lens.cli.configured import Configured
     from tirx_lens.compile.builders import Builder
-    from tirx_lens.compile.many import Done
-    from tirx_lens.compile.result import BuildDiagnostic
+    from tirx_lens.compile.many import Builds, Done
+    from tirx_lens.compile.result import BuildDiagnostic, Environment
     from tirx_lens.compile.targets import Target
     from tirx_lens.configuration.options import FileOptions
     from tirx_lens.files import Unreadable
     from tirx_lens.model.finding import Finding
+    from tirx_lens.model.installed import Installed
     from tirx_lens.model.source import SourceText
 
 
@@ -81,7 +87,13 @@ def build_checked(
     """
     options = {file.path: file.options for file in files if isinstance(file, Planned)}
     ordered = _order(outcomes, options, targets)
-    built = build_jobs(ordered.jobs, quiet=quiet)
+    kept = ToldFolder(folder_of_tables())
+    installed: dict[Target, tuple[Installed, ...]] = {}
+
+    async def ask(target: Target, builds: Builds, environment: Environment) -> None:
+        installed[target] = await learn(builds, environment, kept)
+
+    built = build_jobs(ordered.jobs, quiet=quiet, at_end=ask)
     if built.was_interrupted:
         raise KeyboardInterrupt
     if not quiet:
@@ -89,11 +101,35 @@ def build_checked(
         streams.say(f"{good} of {len(ordered.jobs)} builds went well")
         if ordered.lacking:
             streams.say(passed_over(ordered.lacking))
+    cache = SourceCache()
+    outcomes = [
+        _anew(outcome, options[outcome.path], installed.get(targets[outcome.path], ()), cache)
+        if outcome.checked is not None
+        else outcome
+        for outcome in outcomes
+    ]
     said = _said(outcomes, options, ordered, built.done)
     return [
         _with(outcome, said[index], options[outcome.path]) if index in said else outcome
         for index, outcome in enumerate(outcomes)
     ]
+
+
+def _anew(
+    outcome: Outcome, options: FileOptions, installed: tuple[Installed, ...], cache: SourceCache
+) -> Outcome:
+    """Check a file again, where a TVM builds it that no table here is of, against what that has."""
+    if all(tvm.has_own_table for tvm in installed):
+        return outcome
+    given = replace(options.given, installed=installed)
+    again = check_file(outcome.path, replace(options, given=given), Fixing.NONE, cache)
+    if again.checked is None:
+        return outcome
+    return replace(
+        outcome,
+        checked=again.checked,
+        failures=tuple(dict.fromkeys((*outcome.failures, *again.failures))),
+    )
 
 
 def _order(

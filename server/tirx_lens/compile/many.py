@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from tirx_lens.compile.result import BuildDiagnostic, BuildResult, Severity, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from tirx_lens.compile.request import BuildRequest
     from tirx_lens.compile.result import Environment
@@ -30,6 +30,9 @@ class Builds(Protocol):
         self, request: BuildRequest, on_progress: Callable[[str], None] | None = None
     ) -> BuildResult:
         """Build; whatever goes wrong is a diagnostic of the result."""
+
+    async def surface(self, package: str) -> object | None:
+        """Have the running worker say what its TVM offers; None where it cannot."""
 
     async def close(self) -> None:
         """End it, and what it has started."""
@@ -57,10 +60,12 @@ async def build_all(
     open_builds: Callable[[Target], Builds],
     on_done: Callable[[int, Done], None],
     on_progress: Callable[[str], None] | None = None,
+    at_end: Callable[[Target, Builds, Environment], Awaitable[None]] | None = None,
 ) -> None:
     """Build all, in any order; `on_done` is called for each with its place among the jobs.
 
-    One that fails stops no other. Where nothing can be built at a target, all its jobs are done at
+    `at_end` is called when all is built at a target, while what builds there is still open. One
+    that fails stops no other. Where nothing can be built at a target, all its jobs are done at
     once with the reason. Cancelling it ends the builds under way and what was started for them.
     """
     by_target: dict[Target, list[int]] = {}
@@ -87,6 +92,8 @@ async def build_all(
                     on_done(index, Done(result, seconds, environment.tvm_version))
 
             await _together(work() for _ in range(min(target.concurrency, len(indices))))
+            if at_end is not None:
+                await at_end(target, builds, environment)
         finally:
             await builds.close()
 

@@ -7,13 +7,15 @@ built or looked at its host.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.installed import Installed, ReadTable
+from tirx_lens.model.installed import Installed
+from tirx_lens.told_tables import sound_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tirx_lens.compile.told import Told, ToldFolder
     from tirx_lens.lsp.compilers import Compiler
     from tirx_lens.lsp.server import LensServer
+    from tirx_lens.model.installed import ReadTable
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +55,16 @@ class Environments:
     def found(self) -> Mapping[Target, tuple[Installed, ...]]:
         """What has been found so far; it stays as it is when all is read again."""
         return self._found
+
+    def look_again(self) -> None:
+        """Have the folders read again, and documents looked at where another TVM is there now.
+
+        It costs a millisecond or two of a background thread.
+        """
+        before = self.found
+        if before:
+            self.forget()
+            self._server.keep(asyncio.create_task(self.compare(before)))
 
     async def compare(self, before: Mapping[Target, tuple[Installed, ...]]) -> None:
         """Have all documents looked at anew where another TVM is installed than before."""
@@ -136,7 +149,7 @@ class Environments:
         if plain.has_own_table or not key:
             return plain
         if key not in self._tables:
-            self._tables[key] = _checked(key, self._kept.table(key))
+            self._tables[key] = sound_table(key, self._kept.table(key))
         return Installed(version, package, self._tables[key])
 
     def _take(self, target: Target, environment: Environment) -> bool:
@@ -153,7 +166,7 @@ class Environments:
         return True
 
     def _keep(self, key: str, said: object) -> None:
-        table = self._tables[key] = _checked(key, said)
+        table = self._tables[key] = sound_table(key, said)
         if table is None:
             _log.warning("what TVM said that it has cannot be read, so its names are not checked")
             return
@@ -171,11 +184,3 @@ class Environments:
 
 def _is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
-
-
-def _checked(key: str, table: object) -> ReadTable | None:
-    from tirx_lens.api.surface import is_sound
-
-    if not isinstance(table, dict) or not is_sound(table):
-        return None
-    return ReadTable(key, table)

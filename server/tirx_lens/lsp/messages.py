@@ -27,6 +27,9 @@ TIMELINE = "tirxLens/timeline"
 DID_GRANT_TRUST = "tirxLens/didGrantTrust"
 """Notification of the client's: the user trusts the workspace from now on."""
 
+DID_FOCUS = "tirxLens/didFocus"
+"""Notification of the client's: the user is back from elsewhere, perhaps from installing a TVM."""
+
 STATUS = "tirxLens/status"
 """Notification of the server's: what it is doing, and with which interpreter and TVM."""
 

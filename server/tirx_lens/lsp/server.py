@@ -413,6 +413,7 @@ def create_server(
         opened = server.documents.get(params.text_document.uri)
         if opened is not None:
             server.all_files.opened(opened)
+        server.environments.look_again()
         look_at_newest(params.text_document.uri)
         server.look_at_users(params.text_document.uri, anew=True)
 
@@ -445,6 +446,7 @@ def create_server(
         opened = server.documents.get(params.notebook_document.uri)
         if opened is not None:
             server.all_files.opened(opened)
+        server.environments.look_again()
         look_at_newest(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
@@ -531,6 +533,10 @@ def create_server(
     @server.feature(messages.DID_GRANT_TRUST)
     def did_grant_trust(_: Any) -> None:
         server.cuda.grant_trust()
+
+    @server.feature(messages.DID_FOCUS)
+    def did_focus(_: Any) -> None:
+        server.environments.look_again()
 
     explaining.register(server)
     completing.register(server)

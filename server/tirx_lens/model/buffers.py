@@ -113,12 +113,15 @@ class Region:
 
 def region_of(expr: Expr | None) -> Region | None:
     """Return the part of a buffer that an argument names: `As[stage, :, :]`, or all of `As`."""
-    match expr:
-        case Ref(target=target) if target.kind is ObjectKind.BUFFER:
-            return Region(target)
-        case Item(base=Ref(target=target), index=index) if target.kind is ObjectKind.BUFFER:
-            return Region(target, index.items if isinstance(index, Sequence) else (index,))
-    return None
+    index: Expr | None = None
+    if isinstance(expr, Item):
+        index = expr.index
+        expr = expr.base
+    if not isinstance(expr, Ref) or expr.target.kind is not ObjectKind.BUFFER:
+        return None
+    if index is None:
+        return Region(expr.target)
+    return Region(expr.target, index.items if isinstance(index, Sequence) else (index,))
 
 
 def buffers_in(expr: Expr) -> Iterator[KernelObject]:

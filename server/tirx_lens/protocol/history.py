@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from tirx_lens.protocol.program import Area, Program, Step
@@ -17,7 +19,7 @@ class Kind(Enum):
     ARRIVED = "an engine's work is done and its barrier is told"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Event:
     """One thing that happened. Its number is its place in the history.
 
@@ -43,7 +45,7 @@ class Event:
     past: int = field(default=0, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Blocked:
     """A role that waits and never goes on.
 
@@ -82,7 +84,7 @@ class Hazard(Enum):
     UNFINISHED = "is perhaps still going on when the kernel ends"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Race:
     """Two accesses that nothing puts in order: event numbers, and the area they share.
 
@@ -97,7 +99,7 @@ class Race:
     area: Area | None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class History:
     """A run. It has ended well when nobody is blocked and there is no race.
 

@@ -6,9 +6,10 @@ speaks of barrier words, not of expressions, so any front end may make one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
+
+from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
@@ -22,7 +23,7 @@ class Signal(Enum):
     COMMIT = "tcgen05.commit arrives when the MMAs before it are done"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Word:
     """One mbarrier: slot `slot` of the barrier `barrier` in the SMEM of CTA `cta`.
 
@@ -44,7 +45,7 @@ class Place(Enum):
     REGISTERS = "registers"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Area:
     """A box of elements of one buffer in the memory of one CTA.
 
@@ -60,14 +61,12 @@ class Area:
 
     def overlaps(self, other: Area) -> bool:
         """Tell whether the two boxes share an element."""
-        return (
-            self.buffer == other.buffer
-            and self.cta == other.cta
-            and all(
-                one[0] < two[1] and two[0] < one[1]
-                for one, two in zip(self.bounds, other.bounds, strict=False)
-            )
-        )
+        if self.buffer != other.buffer or self.cta != other.cta:
+            return False
+        for (start, stop), (first, end) in zip(self.bounds, other.bounds, strict=False):
+            if start >= end or first >= stop:
+                return False
+        return True
 
     def covers(self, other: Area) -> bool:
         """Tell whether every element of the other box is in this one."""
@@ -91,7 +90,7 @@ class Scope(Enum):
     CLUSTER = "cluster-wide barrier"
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Meeting:
     """A barrier at which threads meet: a named one by its `number`, of one CTA.
 
@@ -103,7 +102,7 @@ class Meeting:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Init:
     """Initialises words. `at` is where it is written."""
 
@@ -111,7 +110,7 @@ class Init:
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Wait:
     """Waits until the phase of parity `parity` of a word is over.
 
@@ -124,7 +123,7 @@ class Wait:
     parity: int
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Arrive:
     """Arrives at each of some words `arrivals` times, each time having armed it with `bytes`.
 
@@ -138,7 +137,7 @@ class Arrive:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Load:
     """A TMA load: writes areas of SMEM some time later, and then tells each word of the bytes."""
 
@@ -148,7 +147,7 @@ class Load:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Store:
     """A TMA store: reads an area of SMEM some time later; None where it is not known which."""
 
@@ -156,14 +155,14 @@ class Store:
     reads: Area | None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class CloseGroup:
     """Makes the TMA stores of this role so far a bulk group (`commit_group`)."""
 
     at: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class AwaitGroups:
     """Waits until at most `left` of this role's bulk groups still read SMEM (`wait_group`)."""
 
@@ -171,7 +170,7 @@ class AwaitGroups:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Multiply:
     """An MMA: some time later it has read its operands in SMEM and written its columns in TMEM.
 
@@ -184,7 +183,7 @@ class Multiply:
     adds: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Commit:
     """Arrives once at each of some words when the MMAs that this role issued before are done."""
 
@@ -192,7 +191,7 @@ class Commit:
     words: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Touch:
     """Threads read or write an area of SMEM, or registers, by ordinary instructions."""
 
@@ -201,7 +200,7 @@ class Touch:
     writes: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class TmemLoad:
     """Threads begin to read an area of TMEM into registers; `tcgen05.wait.ld` ends it."""
 
@@ -210,7 +209,7 @@ class TmemLoad:
     to: Area | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class TmemStore:
     """Threads begin to write an area of TMEM; `tcgen05.wait.st` ends it."""
 
@@ -218,7 +217,7 @@ class TmemStore:
     area: Area
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class AwaitTmem:
     """Waits for this role's loads from TMEM, or its stores to it."""
 
@@ -226,7 +225,7 @@ class AwaitTmem:
     loads: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Meet:
     """Comes to a meeting of `expected` threads; goes on when all are there if it `blocks`.
 
@@ -241,14 +240,14 @@ class Meet:
     all_left: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Fence:
     """Orders this role's writes to SMEM before later reads by the asynchronous proxy."""
 
     at: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Free:
     """Gives tensor memory of some CTAs back: `tcgen05.dealloc`."""
 
@@ -256,7 +255,7 @@ class Free:
     ctas: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Spin:
     """Goes round a loop that never ends."""
 
@@ -269,7 +268,7 @@ Step: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Role:
     """Threads of one CTA that do the same, in order.
 
@@ -287,7 +286,7 @@ class Role:
     lanes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Program:
     """A whole instance. `size` says in words which one it is: "4 tiles, 9 K tiles"."""
 

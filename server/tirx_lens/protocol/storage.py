@@ -70,7 +70,7 @@ class Storage:
             self._read.add(access.area.buffer)
         beside = self._accesses[access.area.buffer, access.area.cta]
         for other in beside:
-            if not other.area.overlaps(access.area) or not (other.writes or access.writes):
+            if not (other.writes or access.writes) or not other.area.overlaps(access.area):
                 kept.append(other)
             elif _is_ordered(other, access, past):
                 other.is_read |= not access.writes

@@ -334,7 +334,7 @@ def build(WARPGROUPS):
         """Compare who reaches each init with who would execute it."""
         if view.reach is None:
             return
-        for reached in view.reach.reached:
+        for reached in view.reach.initialising:
             what = _initialised(reached.operation)
             if what is not None:
                 yield from self._check_init(view, view.reach, reached, what)

@@ -344,7 +344,7 @@ def kernel(X: T.Buffer((256, 64), "float16")):
         for handoff in known.barriers:
             if not handoff.waits and not handoff.elsewhere:
                 continue  # nobody waits for it (yet)
-            books = ledgers(handoff, view.reach) or []
+            books = ledgers(handoff, view) or []
             if not all(book.armed and book.delivered for book in books):
                 continue  # what one part of the program arms, another may deliver
             wrong = [book for book in books if book.missing]

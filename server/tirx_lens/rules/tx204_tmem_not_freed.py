@@ -437,16 +437,16 @@ def build(COLS):
 
     def _other_group(self, reach: ReachMap) -> Iterator[Finding]:
         """Find what takes or gives TMEM for another number of CTAs than the rest."""
-        at = [r for r in reach.reached if r.participants.possible]
-        models = [r for r in at if r.operation.op is Op.GEMM_ASYNC and cta_group(r.operation)]
-        models = models or [r for r in at if r.operation.op is Op.TMEM_ALLOC]
+        multiplied = [r for r in reach.of(Op.GEMM_ASYNC) if cta_group(r.operation)]
+        models = [r for r in multiplied if r.participants.possible]
+        models = models or [r for r in reach.of(Op.TMEM_ALLOC) if r.participants.possible]
         groups = {cta_group(reached.operation) for reached in models}
         group = groups.pop() if len(groups) == 1 else None
         if group is None:
             return
-        for reached in at:
-            own = cta_group(reached.operation)
-            if reached.operation.op in _FOR_A_GROUP and own not in (group, None):
+        for reached in reach.of(*_FOR_A_GROUP):
+            own = cta_group(reached.operation) if reached.participants.possible else None
+            if own not in (group, None):
                 what = "the MMA" if models[0].operation.op is Op.GEMM_ASYNC else "the `alloc`"
                 message = (
                     f"this is for a `cta_group` of {own}, and {what} for one of {group}: all "
@@ -540,9 +540,7 @@ def build(COLS):
 
 def _unreached(reach: ReachMap, op: Op) -> Reached | None:
     """Return an operation of a kind that no thread gets to, if there is one."""
-    return next(
-        (r for r in reach.reached if r.operation.op is op and not r.participants.possible), None
-    )
+    return next((r for r in reach.of(op) if not r.participants.possible), None)
 
 
 def _most_warps(reach: ReachMap, reached: Reached) -> int | None:

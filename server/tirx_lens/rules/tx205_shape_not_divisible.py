@@ -208,8 +208,13 @@ class ShapeNotDivisible(Rule):
             for dimension, size in enumerate(map(constant_int, shape)):
                 if size is None:
                     continue
-                yield from self._outside(view, tensor, dimension, size, accesses)
-                reached = [_reaches(access, dimension, size) for access in accesses]
+                starts = [_start_of(access, dimension) for access in accesses]
+                if any(start is not None and start.high >= size for start in starts):
+                    yield from self._outside(view, tensor, dimension, size, accesses)
+                reached = [
+                    _reaches(access, dimension, size, start)
+                    for access, start in zip(accesses, starts, strict=True)
+                ]
                 ends = [end for end in reached if end is not None]
                 if len(ends) < len(reached) or not ends:
                     continue
@@ -358,32 +363,44 @@ def _leaves(expr: Expr) -> Iterator[Expr]:
         yield from _leaves(part)
 
 
+def _index(access: _Access, dimension: int) -> Expr:
+    indices = access.region.indices
+    return indices[dimension] if dimension < len(indices) else Slice(None, None)
+
+
+def _start_of(access: _Access, dimension: int) -> Interval | None:
+    """Return where a copy begins in a dimension; None where that is not known."""
+    index = _index(access, dimension)
+    return interval_of(
+        (index.start or Const(0)) if isinstance(index, Slice) else index, access.place
+    )
+
+
 def _span_of(access: _Access, dimension: int) -> tuple[Interval, int] | None:
     """Return where a copy begins in a dimension, and its length; None where that is not known."""
-    indices = access.region.indices
-    index = indices[dimension] if dimension < len(indices) else Slice(None, None)
-    if not isinstance(index, Slice):
-        single = interval_of(index, access.place)
-        return (single, 1) if single is not None else None
+    first = _start_of(access, dimension)
+    if not isinstance(_index(access, dimension), Slice):
+        return (first, 1) if first is not None else None
     extents = access.region.extents()
-    first = interval_of(index.start or Const(0), access.place)
     return (first, extents[dimension]) if first is not None and extents is not None else None
 
 
-def _reaches(access: _Access, dimension: int, size: int) -> tuple[int, int] | None:
-    """Return where a copy ends at most in a dimension, and the length of the tile it steps by."""
-    indices = access.region.indices
-    index = indices[dimension] if dimension < len(indices) else Slice(None, None)
+def _reaches(
+    access: _Access, dimension: int, size: int, first: Interval | None
+) -> tuple[int, int] | None:
+    """Return where a copy ends at most in a dimension, and the length of the tile it steps by.
+
+    `first` is where it begins.
+    """
+    index = _index(access, dimension)
     if not isinstance(index, Slice):
-        single = interval_of(index, access.place)
-        return (single.high + 1, 1) if single is not None else None
+        return (first.high + 1, 1) if first is not None else None
     if index.stop is None:
         return size, size
-    start: Expr = index.start or Const(0)
-    first, stop = interval_of(start, access.place), interval_of(index.stop, access.place)
+    stop = interval_of(index.stop, access.place) if first is not None else None
     if first is None or stop is None or index.step is not None:
         return None
-    return stop.high, max(stop.high - first.high, *_strides(start), 0)
+    return stop.high, max(stop.high - first.high, *_strides(index.start or Const(0)), 0)
 
 
 def _strides(index: Expr) -> Iterator[int]:

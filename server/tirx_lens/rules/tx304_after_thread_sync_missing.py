@@ -13,7 +13,7 @@ from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import is_older, tirx_name
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.course import apart, meets
-from tirx_lens.rules.facts.tmem import issuers_of, tmem_load
+from tirx_lens.rules.facts.tmem import issuers_of, tmem_loads
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -226,10 +226,10 @@ class AfterThreadSyncMissing(Rule):
         reach = view.reach
         if reach is None:
             return
-        for reached in reach.of(Op.COPY_ASYNC):  # others name no buffer
-            load = tmem_load(reached.operation)
-            if load is None or load.source is None:
+        for identity, load in reach.once(tmem_loads).items():
+            if load.source is None:
                 continue
+            reached = reach.by_operation[identity]
             wait = _unfenced_wait(reach, reach.order[id(reached)])
             issuers = view.once(issuers_of).get(load.source) if wait is not None else None
             if wait is not None and issuers:
@@ -283,7 +283,7 @@ def _unfenced_wait(reach: ReachMap, index: int) -> Reached | None:
             continue
         if operation.op is Op.FENCE_AFTER_THREAD_SYNC:
             unfenced &= ~warps_touched(reached.participants.possible, reach.shape)
-        if tmem_load(operation) is not None or not unfenced:
+        if id(operation) in reach.once(tmem_loads) or not unfenced:
             return None
         if operation.op is Op.BARRIER_WAIT and reached.participants.typical & unfenced:
             barrier = operation.receiver

@@ -23,7 +23,7 @@ from tirx_lens.rules.facts.course import (
     meets,
     surely_overlap,
 )
-from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load
+from tirx_lens.rules.facts.tmem import TmemLoad, issuers_of, tmem_load, tmem_loads
 from tirx_lens.rules.histories import races_of
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
@@ -278,9 +278,9 @@ class TmemLoadNotWaited(Rule):
         if reach is None:
             return
         seen: set[Span] = set()
-        for reached in reach.reached:
-            load = tmem_load(reached.operation)
-            if load is None or not reached.participants.possible:
+        for identity, load in reach.once(tmem_loads).items():
+            reached = reach.by_operation[identity]
+            if not reached.participants.possible:
                 continue
             early = _used_too_early(view, reached, load)
             if early is not None and early.use.operation.span not in seen:
@@ -342,6 +342,7 @@ class _Early:
 def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early | None:
     """Return the first operation that needs a load to have ended before all wait for it."""
     covered, partial = 0, None
+    loads = view.reach.once(tmem_loads) if view.reach is not None else {}
     release = _release(view, load, what)
     waited_next = _is_waited_in_the_next_turn(view, load)
     for reached in following(view, load):
@@ -359,7 +360,7 @@ def _used_too_early(view: KernelView, load: Reached, what: TmemLoad) -> _Early |
             continue
         if not load.participants.typical & reached.participants.typical & ~covered:
             continue
-        if apart(load, reached) or tmem_load(operation) is not None:
+        if apart(load, reached) or id(operation) in loads:
             continue
         reads = operation.name.startswith(_READERS) and operation.op is not Op.TMEM_DEALLOC
         if reads and _reads(load, what, reached):

@@ -304,7 +304,7 @@ class MbarrierInitNotPublished(Rule):
             return
         signalled = signalled_by_engines(reach)
         early: list[tuple[Reached, Reached]] = []
-        for init in reach.reached:
+        for init in reach.initialising:
             writers = writers_of(init, reach)
             if not writers:
                 continue

@@ -297,6 +297,9 @@ class BulkCopyNotElected(Rule):
 
 def _times(operation: Operation, who: Participants, shape: Shape) -> int:
     """Return how many threads issue a copy with operands that are surely the same; 1 if unsure."""
+    most = max(_in_cta(who, shape, rank) or 1 for rank in range(shape.ctas))
+    if most == 1:
+        return 1
     given = (*operation.arguments, *(value for _, value in operation.keywords))
     match spread_of(given):
         case Spread.THREAD:
@@ -304,8 +307,7 @@ def _times(operation: Operation, who: Participants, shape: Shape) -> int:
         case Spread.WARP:
             return most_in_a_warp(who, shape) or 1
         case Spread.CTA:
-            counts = [_in_cta(who, shape, rank) for rank in range(shape.ctas)]
-            return max(count or 1 for count in counts)
+            return most
 
 
 def _in_cta(who: Participants, shape: Shape, rank: int) -> int | None:

@@ -19,7 +19,6 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tirx_lens.model.kernel import Statement
 
 # What nvcc 13.0 refuses as a variable after TVM 0.26 and 0.27 printed it: these versions rename
 # the keywords of C (`short` becomes `short_1`), not those that C++ adds.
@@ -250,7 +249,9 @@ def kernel(A: T.Buffer((64,), "float16")):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Look at every name that CUDA will see."""
-        if not any(_is_taken(view, statement) for statement in view.listing.statements):
+        names = {name for bind in view.listing.binds for name in bind.names}
+        places = {place for loop in view.listing.loops for place in loop.variables}
+        if _TAKEN.isdisjoint(names | set(map(view.source.slice, places))):
             return
         ids = [scope_id.span for scope_id in view.kernel.scope_ids]
         for declared in _declared(view, view.kernel.body, ids):
@@ -276,14 +277,6 @@ def kernel(A: T.Buffer((64,), "float16")):
                 f"builds the kernel and nvcc refuses it. Rename it, say to `{to}`"
             )
             yield self.finding(Severity.ERROR, message, declared.span, fix=fix, related=related)
-
-
-def _is_taken(view: KernelView, statement: Statement) -> bool:
-    """Tell whether a statement binds a name that CUDA may keep for itself."""
-    if isinstance(statement, Bind):
-        return not _TAKEN.isdisjoint(statement.names)
-    places = statement.variables if isinstance(statement, Loop) else ()
-    return any(view.source.slice(place) in _TAKEN for place in places)
 
 
 def _declared(view: KernelView, block: Block, ids: Sequence[Span]) -> Iterator[_Declared]:

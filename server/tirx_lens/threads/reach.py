@@ -96,27 +96,45 @@ class ReachMap:
     @cached_property
     def spans(self) -> Mapping[int, range]:
         """The places of what is reached inside each branch and loop, by its identity."""
-        blocks: dict[int, list[int]] = {}  # where what has some guards begins and ends
+        starts: dict[int, int] = {}
+        stops: dict[int, int] = {}
+        inner: tuple[Guard, ...] = ()
         for index, reached in enumerate(self.reached):
-            blocks.setdefault(id(reached.guards), [index, index])[1] = index
-        found: dict[int, range] = {}
-        for first, last in blocks.values():
-            for guard in self.reached[first].guards:
-                known = found.get(id(guard.branch), range(first, last + 1))
-                around = range(min(first, known.start), max(last + 1, known.stop))
-                found[id(guard.branch)] = around
-        return found
+            if reached.guards is not inner:  # else in the block of the one before
+                for guard in inner:
+                    stops[id(guard.branch)] = index
+                inner = reached.guards
+                for guard in inner:
+                    starts.setdefault(id(guard.branch), index)
+        for guard in inner:
+            stops[id(guard.branch)] = len(self.reached)
+        return {part: range(start, stops[part]) for part, start in starts.items()}
 
     @cached_property
     def inits(self) -> Mapping[Span, tuple[Reached, ...]]:
         """Where barriers are initialised, by the place they are made at: `init`, or a pipeline."""
         found: dict[Span, list[Reached]] = {}
-        for reached in self.reached:
+        for reached in self.initialising:
             operation = reached.operation
             barrier = operation.receiver if operation.op is Op.BARRIER_INIT else operation.created
             if barrier is not None:
                 found.setdefault(barrier.span, []).append(reached)
         return {span: tuple(places) for span, places in found.items()}
+
+    @cached_property
+    def initialising(self) -> Sequence[Reached]:
+        """What may initialise barriers: `init`, `mbarrier.init`, and whatever makes an object."""
+        inits = (Op.BARRIER_INIT, Op.MBARRIER_INIT)
+        return [
+            reached
+            for reached in self.reached
+            if reached.operation.created is not None or reached.operation.op in inits
+        ]
+
+    @cached_property
+    def instructions(self) -> Sequence[Reached]:
+        """The PTX instructions that are of no kind but `Op.OTHER`: `T.ptx.tcgen05.ld...`."""
+        return [one for one in self.of(Op.OTHER) if one.operation.name.startswith("T.ptx.")]
 
     @cached_property
     def by_op(self) -> Mapping[Op, Sequence[Reached]]:
@@ -152,14 +170,6 @@ class ReachMap:
         """The operations by their identity."""
         return {id(reached.operation): reached for reached in self.reached}
 
-    @cached_property
-    def _in_loops(self) -> Mapping[int, Sequence[Reached]]:
-        found: dict[int, list[Reached]] = {}
-        for reached in self.reached:
-            for loop in reached.loops:
-                found.setdefault(id(loop), []).append(reached)
-        return found
-
     def once(self, question: Callable[[ReachMap], T]) -> T:
         """Return the answer to a question about the map alone, worked out the first time."""
         if question not in self._answers:
@@ -168,7 +178,8 @@ class ReachMap:
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""
-        return self._in_loops.get(id(loop), ())
+        places = self.spans.get(id(loop), range(0))
+        return self.reached[places.start : places.stop]
 
     def assuming(self, answers: Mapping[Question, bool]) -> ReachMap:
         """Return the map of a run in which undecided branches come out as `answers` say."""

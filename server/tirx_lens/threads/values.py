@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import (
@@ -78,14 +79,15 @@ class Evaluator:
         self.shape = shape
         self._compute = compute
         self._known: dict[Expr, Value] = {}
-        self._holders: dict[tuple[Number, ...], dict[Number, int]] = {}
+        self._holders: dict[int, _Numbers] = {}  # by the identity of a column: to hash is to walk
 
     def holders(self, column: PerThread) -> dict[Number, int]:
         """Return the threads that hold each value, as sets: worked out once for each column."""
-        known = self._holders.get(column.values)
+        known = self._holders.get(id(column.values))
         if known is None:
-            known = self._holders[column.values] = _holders(column.values)
-        return known
+            known = _Numbers(column.values, _holders(column.values))
+            self._holders[id(column.values)] = known
+        return known.holders
 
     def value(self, expr: Expr) -> Value:
         """Return the value of an arithmetic expression. Conditions are `Conditions`' work."""
@@ -134,13 +136,13 @@ class Evaluator:
                 return Hidden(uniform=True)
             span = 2 if scope_id.kind is IdKind.CTA_IN_PAIR else self.shape.ctas
             ranks = [cta % span for cta in range(self.shape.ctas)]
-            return _packed(tuple(rank for rank in ranks for _ in range(self.shape.threads)))
+            return _packed(tuple(chain(*(repeat(rank, self.shape.threads) for rank in ranks))))
         if any(other != 1 for other in others):
             return Hidden(uniform=False)
         numbers = _numbers(scope_id.kind, self.shape.threads)
         if len(numbers.holders) == 1:
             return Same(0)
-        self._holders[numbers.values] = numbers.holders
+        self._holders[id(numbers.values)] = numbers
         return PerThread(numbers.values)
 
     def _shuffled(self, value: Value, lane: int | None) -> Value:
@@ -191,7 +193,7 @@ def threads_where(values: Column[object]) -> int:
 
 @record()
 class _Numbers:
-    """What an id is in each thread of a CTA, and the threads that have each value."""
+    """What something is in each thread, and the threads that have each value."""
 
     values: tuple[Number, ...]
     holders: dict[Number, int]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, memory_of, shape_of_buffer
 from tirx_lens.model.expr import Slice, constant_int
+from tirx_lens.model.record import record
 from tirx_lens.protocol.program import Area, Place
 from tirx_lens.threads.values import PerThread, Same
 
 if TYPE_CHECKING:
     from tirx_lens.model.buffers import Region
     from tirx_lens.model.expr import Expr
+    from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.registers import Registers
     from tirx_lens.threads.reach import ReachMap
 
 _ANY = (0, 1 << 40)  # all of a dimension whose size is not known
+_WHOLE = Slice(None, None)
 _PLACES = {
     Memory.SHARED: Place.SHARED,
     Memory.TENSOR: Place.TENSOR,
@@ -23,26 +27,60 @@ _PLACES = {
 }
 
 
-def area_of(region: Region, cta: int, thread: Registers, reach: ReachMap) -> Area | None:
-    """Return the area that a part of a buffer is; None where it is global memory.
+@record()
+class _Frame:
+    """What is the same for all parts of a buffer: its name, its memory, its sizes if known."""
 
-    Of registers, `cta` is the number of the thread.
-    """
-    memory = memory_of(region.buffer)
+    name: str
+    place: Place
+    sizes: tuple[int | None, ...]
+
+
+@dataclass(slots=True)
+class Areas:
+    """Finds areas. `_frames` are those of the buffers so far, by identity."""
+
+    reach: ReachMap
+    _frames: dict[int, _Frame | None] = field(default_factory=dict)
+
+    def of(self, region: Region, cta: int, thread: Registers) -> Area | None:
+        """Return the area that a part of a buffer is; None where it is global memory.
+
+        Of registers, `cta` is the number of the thread.
+        """
+        frame, indices = self._frame(region.buffer), region.indices
+        if frame is None:
+            return None
+        bounds: list[tuple[int, int]] = []
+        is_exact = True
+        sizes = frame.sizes
+        for position in range(max(len(sizes), len(indices))):
+            size = sizes[position] if position < len(sizes) else None
+            index = indices[position] if position < len(indices) else _WHOLE
+            found = _bounds(index, size, thread, self.reach)
+            is_exact &= found is not None
+            bounds.append(found or _ANY)
+        return Area(frame.name, cta, tuple(bounds), frame.place, is_exact)
+
+    def place_of(self, buffer: KernelObject) -> Place | None:
+        """Return the memory that a buffer lies in; None where that is global memory."""
+        frame = self._frame(buffer)
+        return frame.place if frame is not None else None
+
+    def _frame(self, buffer: KernelObject) -> _Frame | None:
+        known = id(buffer)
+        if known not in self._frames:
+            self._frames[known] = _frame_of(buffer)
+        return self._frames[known]
+
+
+def _frame_of(buffer: KernelObject) -> _Frame | None:
+    memory = memory_of(buffer)
     place = _PLACES.get(memory) if memory is not None else None
     if place is None:
         return None
-    shape = shape_of_buffer(region.buffer) or ()
-    bounds: list[tuple[int, int]] = []
-    is_exact = True
-    for position in range(max(len(shape), len(region.indices))):
-        size = constant_int(shape[position]) if position < len(shape) else None
-        index = region.indices[position] if position < len(region.indices) else Slice(None, None)
-        found = _bounds(index, size, thread, reach)
-        is_exact &= found is not None
-        bounds.append(found or _ANY)
-    name = f"{region.buffer.name}@{region.buffer.serial}"
-    return Area(name, cta, tuple(bounds), place, is_exact)
+    sizes = tuple(map(constant_int, shape_of_buffer(buffer) or ()))
+    return _Frame(f"{buffer.name}@{buffer.serial}", place, sizes)
 
 
 def _bounds(

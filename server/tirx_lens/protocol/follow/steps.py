@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.buffers import Memory, memory_of, region_of
+from tirx_lens.model.buffers import region_of
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import BARRIERS, ObjectKind
-from tirx_lens.protocol.follow.areas import area_of
+from tirx_lens.protocol.follow.areas import Areas
+from tirx_lens.protocol.follow.operands import Operands
 from tirx_lens.protocol.follow.unfollowed import NotFollowed
 from tirx_lens.protocol.follow.words import pointer_in
 from tirx_lens.protocol.program import (
@@ -34,9 +35,8 @@ from tirx_lens.protocol.program import (
     Wait,
 )
 from tirx_lens.rules.facts.barriers import initialising_threads
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy
-from tirx_lens.rules.facts.copies import destination, given, leaves_dispatch_open, origin
-from tirx_lens.rules.facts.inner_meetings import may_meet_inside
+from tirx_lens.rules.facts.bulk import Direction
+from tirx_lens.rules.facts.copies import given, leaves_dispatch_open
 from tirx_lens.threads.contracts import CTA_BARRIER, barriers_in
 from tirx_lens.threads.named import TILE_OPERATION_BARRIER
 from tirx_lens.threads.shape import WARP, WARPGROUP
@@ -94,6 +94,12 @@ class StepMaker:
     loaded: frozenset[KernelObject]
     lanes_together: bool = True
     _sizes: dict[int, int] = field(default_factory=dict)
+    _areas: Areas = field(init=False)
+    _operands: Operands = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open what it keeps from round to round."""
+        self._areas, self._operands = Areas(self.reach), Operands(self.loaded)
 
     def steps_of(self, reached: Reached, group: Group, thread: Registers) -> Iterator[Step]:
         """Yield what an operation is for a group; raise `NotFollowed` where that is not known."""
@@ -288,31 +294,21 @@ class StepMaker:
 
     def _touches(self, operation: Operation, group: Group, thread: Registers) -> Iterator[Step]:
         """Yield the reads and writes of SMEM by threads, and where TVM lets them meet inside."""
-        if operation.op is Op.TILE_OP:
-            for value in operation.arguments:
-                yield from self._use(region_of(value), operation, group, thread)
-            if may_meet_inside(operation):
-                yield self._inner_meeting(operation, group)
-            return
-        yield from self._use(origin(operation), operation, group, thread)
-        for region, writes in ((origin(operation), False), (destination(operation), True)):
-            area = self._area(region, group.cta, thread)
-            if area is not None and area.place is Place.SHARED:
-                yield Touch(operation.span, area, writes)
-
-    def _use(
-        self, region: Region | None, operation: Operation, group: Group, thread: Registers
-    ) -> Iterator[Touch]:
-        """Yield the use of registers that loads from TMEM fill."""
-        if region is not None and region.buffer in self.loaded:
-            area = area_of(region, group.number, thread, self.reach)
+        touched = self._operands.touched(operation)
+        for region in touched.loaded:
+            area = self._areas.of(region, group.number, thread)
             if area is not None:
                 yield Touch(operation.span, area, writes=False)
+        for region, writes in touched.shared:
+            area = self._areas.of(region, group.cta, thread)
+            if area is not None:
+                yield Touch(operation.span, area, writes)
+        if touched.meets:
+            yield self._inner_meeting(operation, group)
 
-    def _registers(self, load: Operation, group: Group, thread: Registers) -> Area | None:
+    def _registers(self, to: Region | None, group: Group, thread: Registers) -> Area | None:
         """Return the registers that a load from TMEM fills: each thread has its own."""
-        region = destination(load)
-        return area_of(region, group.number, thread, self.reach) if region is not None else None
+        return self._areas.of(to, group.number, thread) if to is not None else None
 
     def _inner_meeting(self, operation: Operation, group: Group) -> Meet:
         if operation.name.startswith("Tx.cta."):
@@ -322,9 +318,10 @@ class StepMaker:
         return Meet(operation.span, Meeting(Scope.NAMED, group.cta, number), WARPGROUP)
 
     def _copy(self, operation: Operation, group: Group, thread: Registers) -> Iterator[Step]:
-        bulk = bulk_copy(operation)
-        to = self._area(destination(operation), group.cta, thread)
-        source = self._area(origin(operation), group.cta, thread)
+        copied = self._operands.copied(operation)
+        bulk = copied.bulk
+        to = self._area(copied.to, group.cta, thread)
+        source = self._area(copied.source, group.cta, thread)
         if bulk is None:
             if to is not None and to.place is Place.TENSOR:
                 if source is not None:  # tcgen05.cp: in order with the MMAs of its thread
@@ -332,7 +329,7 @@ class StepMaker:
                 else:
                     yield TmemStore(operation.span, to)
             elif source is not None and source.place is Place.TENSOR:
-                yield TmemLoad(operation.span, source, self._registers(operation, group, thread))
+                yield TmemLoad(operation.span, source, self._registers(copied.to, group, thread))
             elif given(operation, "mbar") is None or leaves_dispatch_open(operation, _DISPATCH):
                 # With no `dispatch=`, TVM makes it a copy by threads and drops `mbar`.
                 if to is not None:
@@ -379,7 +376,8 @@ class StepMaker:
         """Return the bytes of a load, which are the same in every round."""
         known = self._sizes.get(id(load))
         if known is None:
-            regions = (destination(load), origin(load))
+            copied = self._operands.copied(load)
+            regions = (copied.to, copied.source)
             sizes = {region.bytes() for region in regions if region is not None} - {None}
             known = sizes.pop() if len(sizes) == 1 else None
             if known is None:
@@ -408,9 +406,9 @@ class StepMaker:
         return (first, first + 1)
 
     def _area(self, region: Region | None, cta: int, thread: Registers) -> Area | None:
-        if region is None or memory_of(region.buffer) not in (Memory.SHARED, Memory.TENSOR):
+        if region is None or self._areas.place_of(region.buffer) is Place.REGISTERS:
             return None
-        return area_of(region, cta, thread, self.reach)
+        return self._areas.of(region, cta, thread)
 
 
 def _in_cta(area: Area, cta: int) -> Area:

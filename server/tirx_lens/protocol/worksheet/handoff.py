@@ -182,7 +182,7 @@ def _armed(view: KernelView, handoff: Handoff) -> list[Arming]:
 
 
 def _sums(view: KernelView, handoff: Handoff) -> tuple[int, int] | None:
-    found = ledgers(handoff, view.reach) if view.reach is not None else None
+    found = ledgers(handoff, view)
     if not found:
         return None
     armed = sum(site.total for ledger in found for site in ledger.armed)

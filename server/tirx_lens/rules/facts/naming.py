@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.tmem import named_by, uses_tmem
@@ -54,8 +55,12 @@ def _naming(view: KernelView) -> Naming:
 def tmem_users(view: KernelView) -> list[Reached]:
     """Return the operations that read or write TMEM, in program order."""
     reach, named = view.reach, naming(view).by_operation
-    return [
+    if reach is None:
+        return []
+    tile_work = reach.of(Op.GEMM_ASYNC, Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
+    found = [
         reached
-        for reached in (reach.reached if reach is not None else ())
+        for reached in (*tile_work, *reach.instructions)
         if uses_tmem(reached.operation, named.get(id(reached.operation), ()))
     ]
+    return sorted(found, key=lambda reached: reach.order[id(reached)])

@@ -6,16 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Block, Branch, Inlined, Loop, LoopKind, Op
+from tirx_lens.model.kernel import Loop, Op
 from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
-from tirx_lens.model.queries import blocks_of, operations
+from tirx_lens.model.queries import operations
 from tirx_lens.rules.facts.bulk import barrier_in
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.threads.warps import warps_touched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tirx_lens.model.kernel import Operation
     from tirx_lens.rules.rule import KernelView
@@ -45,19 +45,19 @@ def signals(view: KernelView) -> Signals | None:
     if reach is None or is_open(view) or _goes_elsewhere(view):
         return None
     found = Signals()
-    for index, reached in enumerate(reach.reached):
+    for reached in reach.of(*MEETINGS, Op.TILE_OP, Op.OTHER):
+        if _is_meeting(reached.operation) and reached.participants.possible:
+            found.meetings.append(reach.order[id(reached)])
+    for reached in reach.of(*_SIGNALS):
         operation = reached.operation
         if not reached.participants.possible:
             continue
-        if _is_meeting(operation):
-            found.meetings.append(index)
-        if operation.op in _SIGNALS:
-            given = operation.arguments[0] if operation.arguments else None
-            barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
-            if barrier is None or barrier.kind not in BARRIERS:
-                return None
-            uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
-            uses[barrier].append(index)
+        given = operation.arguments[0] if operation.arguments else None
+        barrier = operation.receiver if operation.receiver is not None else barrier_in(given)
+        if barrier is None or barrier.kind not in BARRIERS:
+            return None
+        uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
+        uses[barrier].append(reach.order[id(reached)])
     return found
 
 
@@ -77,8 +77,9 @@ def may_order(reached: Reached) -> bool:
 
 
 def _is_meeting(operation: Operation) -> bool:
-    is_cluster_wide = operation.name.startswith("T.ptx.barrier.cluster")
-    return operation.op in MEETINGS or is_cluster_wide or may_meet_inside(operation)
+    if operation.op is Op.OTHER:
+        return operation.name.startswith("T.ptx.barrier.cluster")
+    return operation.op in MEETINGS or may_meet_inside(operation)
 
 
 def implied(
@@ -122,7 +123,7 @@ def _is_open(view: KernelView) -> bool:
     return (
         (reach is not None and (reach.is_opaque or _hands_on_a_pipeline(reach)))
         or handoffs(view).is_open
-        or any(_spins(loop) for loop in _while_loops(view.kernel.body))
+        or any(map(_spins, view.listing.outer_whiles))
     )
 
 
@@ -143,15 +144,6 @@ def _goes_elsewhere(view: KernelView) -> bool:
         for handoff in handoffs(view).barriers
         for place in handoff.elsewhere
     )
-
-
-def _while_loops(block: Block) -> Iterator[Loop]:
-    for statement in block.statements:
-        if isinstance(statement, Loop) and statement.kind is LoopKind.WHILE:
-            yield statement
-        elif isinstance(statement, (Loop, Branch, Inlined, Block)):
-            for inner in blocks_of(statement):
-                yield from _while_loops(inner)
 
 
 def _spins(loop: Loop) -> bool:

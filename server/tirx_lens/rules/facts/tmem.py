@@ -56,8 +56,10 @@ def deallocations(reach: ReachMap) -> list[Life]:
 
 def uses_tmem(operation: Operation, named: Iterable[KernelObject] | None = None) -> bool:
     """Tell whether an operation reads or writes TMEM; `named` are the buffers that it names."""
-    if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_USES):
+    if operation.op is Op.GEMM_ASYNC:
         return True
+    if operation.op is Op.OTHER:
+        return operation.name.startswith(_USES)
     if operation.op not in (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP):
         return False
     buffers = named_by(operation) if named is None else named
@@ -74,7 +76,7 @@ class TmemLoad:
 
 def tmem_load(operation: Operation) -> TmemLoad | None:
     """Return what an operation loads from TMEM, if it does."""
-    if operation.name.startswith("T.ptx.tcgen05.ld."):
+    if operation.op is Op.OTHER and operation.name.startswith("T.ptx.tcgen05.ld."):
         return TmemLoad(_registers(operation.arguments), None)
     if operation.op is not Op.COPY_ASYNC:
         return None
@@ -83,6 +85,16 @@ def tmem_load(operation: Operation) -> TmemLoad | None:
     if source is None or to is None or memory_of(source.buffer) is not Memory.TENSOR:
         return None
     return TmemLoad(_registers((to,)), source.buffer)
+
+
+def tmem_loads(reach: ReachMap) -> dict[int, TmemLoad]:
+    """Return the loads from TMEM, by the operation's identity, in program order."""
+    found: dict[int, TmemLoad] = {}
+    for reached in reach.of(Op.COPY_ASYNC, Op.OTHER):
+        load = tmem_load(reached.operation)
+        if load is not None:
+            found[id(reached.operation)] = load
+    return found
 
 
 def written_tmem(operation: Operation) -> KernelObject | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from tirx_lens.model.expr import Expr, constant_int
 from tirx_lens.model.kernel import Block, Exit, Loop, Op, Operation
 from tirx_lens.model.queries import blocks_of
-from tirx_lens.rules.facts.bulk import Direction, bulk_copy, expected_bytes
+from tirx_lens.rules.facts.bulk import BulkCopy, Direction, expected_bytes
 from tirx_lens.rules.facts.copies import destination, given, origin
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.rules.facts.handoffs import Handoff
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached, ReachMap
 
 Round: TypeAlias = "tuple[tuple[int, ...], frozenset[object]]"
@@ -55,8 +57,12 @@ class Ledger:
         return sum(s.total for s in self.armed) - sum(s.total for s in self.delivered)
 
 
-def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
+def ledgers(handoff: Handoff, view: KernelView) -> list[Ledger] | None:
     """Return the ledger of each round of a barrier; None where something of it is not known."""
+    reach = view.reach
+    if reach is None:
+        return None
+    left = view.once(_loops_left)
     at = reach.by_operation
     armed: list[Site] = []
     delivered: list[Site] = []
@@ -67,12 +73,14 @@ def ledgers(handoff: Handoff, reach: ReachMap) -> list[Ledger] | None:
                 return None
             continue
         count = constant_int(expected[1])
-        site = _site(at.get(id(operation)), count, reach)
+        site = _site(at.get(id(operation)), count, reach, left)
         if site is None or expected[0] != handoff.barrier:
             return None
         armed.append(site)
+    copies = engine_copies(reach)
     for operation in (p.operation for p in handoff.copies):
-        site = _site(at.get(id(operation)), _delivers(operation, handoff.barrier), reach)
+        size = _delivers(operation, copies.get(id(operation)), handoff.barrier)
+        site = _site(at.get(id(operation)), size, reach, left)
         if site is None or site.reached.participants.count(reach.shape) not in _one_each(reach):
             return None
         delivered.append(site)
@@ -88,9 +96,8 @@ def _one_each(reach: ReachMap) -> range:
     return range(1, reach.shape.ctas + 1)
 
 
-def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
+def _delivers(copy: Operation, bulk: BulkCopy | None, barrier: KernelObject) -> int | None:
     """Return the bytes that one TMA load counts on a barrier, if nothing about it is unusual."""
-    bulk = bulk_copy(copy)
     if bulk is None or bulk.direction is not Direction.LOAD or bulk.barrier != barrier:
         return None
     unusual = any(given(copy, name) is not None for name in ("cta_mask", "pred", "predicate"))
@@ -102,13 +109,15 @@ def _delivers(copy: Operation, barrier: KernelObject) -> int | None:
     return sizes.pop() if len(sizes) == 1 and copy.complete and not unusual else None
 
 
-def _site(reached: Reached | None, size: int | None, reach: ReachMap) -> Site | None:
+def _site(
+    reached: Reached | None, size: int | None, reach: ReachMap, left: frozenset[int]
+) -> Site | None:
     if reached is None or size is None or not reached.operation.complete:
         return None
     threads = reached.participants.count(reach.shape)
     if not threads or _predicated(reached.operation):
         return None
-    if any(id(loop) in reach.once(_loops_left) for loop in reached.loops):
+    if any(id(loop) in left for loop in reached.loops):
         return None
     times, unknown = threads, []
     for loop in reached.loops:
@@ -132,10 +141,11 @@ def _predicated(operation: Operation) -> bool:
     return predicate is not None
 
 
-def _loops_left(reach: ReachMap) -> frozenset[int]:
+def _loops_left(view: KernelView) -> frozenset[int]:
     """Return the loops with a `return`, `break` or `continue` inside, by identity."""
     found: set[int] = set()
-    _note_exits(reach.kernel.body, (), found)
+    if view.listing.has_exit:
+        _note_exits(view.kernel.body, (), found)
     return frozenset(found)
 
 

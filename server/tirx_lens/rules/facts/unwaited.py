@@ -17,7 +17,7 @@ from tirx_lens.model.expr import Variable, constant_int
 from tirx_lens.model.kernel import LoopKind, Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.bulk import Direction
-from tirx_lens.rules.facts.course import apart, written_by
+from tirx_lens.rules.facts.course import WRITES, apart, written_by
 from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.naming import naming
@@ -177,11 +177,12 @@ def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
     answers = _answers(kernel, readers) if by_mma else []
     for index in uses.loads or uses.mmas:
         write = kernel.at(index)
-        region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
-        depth = _depth(kernel.view, region) if region is not None else None
-        if depth is None or reading & write.participants.possible:
+        if reading & write.participants.possible:
             continue
-        loop = _comes_round(kernel, index, depth, answers, by_mma=by_mma)
+        part = _part(kernel.view, region_of(write.operation.argument(0, "C" if by_mma else "dst")))
+        if part is None:
+            continue
+        loop = _comes_round(kernel, write, part, answers, by_mma=by_mma)
         if loop is None or write.participants.pick is Pick.SOME:
             continue
         if by_mma and not all(apart(reader, write) for reader in readers):
@@ -189,31 +190,42 @@ def _refills(kernel: _Kernel, uses: _Uses) -> Iterator[Found]:
         who = write.participants
         if not _waits_in(kernel, loop, told, who.possible):
             yield Found(Race.REFILLED, write, readers[0], who.typical)
-        elif not by_mma and _waits_too_late(kernel, index, loop, told):
+        elif not by_mma and _waits_too_late(kernel, index, part, loop, told):
             yield Found(Race.REFILLED_FIRST, write, readers[0], who.typical)
 
 
-def _depth(view: KernelView, region: Region) -> int | None:
-    """Return how many places of a buffer a walk through it visits; None when not known."""
-    state, walks = _state_in(view, region)
-    if state is None:
-        return None if walks else 1
-    return constant_int(state.argument(0, "depth"))
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a buffer that an engine writes.
 
-
-def _state_in(view: KernelView, region: Region) -> tuple[KernelObject | None, bool]:
-    """Return the pipeline state that picks a part of a buffer, and whether anything else moves it.
-
-    Variables of loops do not count: in each of their turns they pick another part.
+    `picking` are the variables in its indices, `state` is the pipeline state among them, and
+    `depth` is how many places of the buffer a walk through it visits.
     """
-    variables = {v for index in region.indices for v in variables_in(index) if not v.uniform}
-    states = {handoffs(view).state_of(variable) for variable in variables}
+
+    picking: frozenset[Variable]
+    state: KernelObject | None
+    depth: int
+
+
+def _part(view: KernelView, region: Region | None) -> _Part | None:
+    """Return what picks a part; None where the places that a walk visits are not known.
+
+    Variables of loops do not count for them: in each of their turns they pick another part.
+    """
+    if region is None:
+        return None
+    picking = frozenset(v for index in region.indices for v in variables_in(index))
+    moving = [variable for variable in picking if not variable.uniform]
+    states = {handoffs(view).state_of(variable) for variable in moving}
     state = states.pop() if len(states) == 1 else None
-    return state, bool(variables)
+    depth = constant_int(state.argument(0, "depth")) if state is not None else None
+    if depth is None and moving:
+        return None
+    return _Part(picking, state, depth if depth is not None else 1)
 
 
 def _comes_round(
-    kernel: _Kernel, index: int, depth: int, answers: list[int], *, by_mma: bool
+    kernel: _Kernel, write: Reached, part: _Part, answers: list[int], *, by_mma: bool
 ) -> Loop | None:
     """Return the innermost loop in which a write surely comes to the same place again.
 
@@ -221,18 +233,15 @@ def _comes_round(
     in which the writer signals those who read; `answers` are the places of such signals.
     """
     times = 1
-    write = kernel.at(index)
-    region = region_of(write.operation.argument(0, "C" if by_mma else "dst"))
-    picking = {v for i in region.indices for v in variables_in(i)} if region is not None else set()
     for loop in reversed(write.loops):
-        if any(counts(loop, variable) for variable in picking):
+        if any(counts(loop, variable) for variable in part.picking):
             continue  # each of its turns writes another part
         if loop.kind is not LoopKind.WHILE:
             values = turns(loop)
             if values is None:
                 return None
             times *= len(values)
-        again = loop.kind is LoopKind.WHILE or times > depth
+        again = loop.kind is LoopKind.WHILE or times > part.depth
         if again and (not by_mma or _signals_in(kernel, loop, write, answers)):
             return loop
     return None
@@ -284,17 +293,19 @@ def _waits_inside(
                 yield index
 
 
-def _waits_too_late(kernel: _Kernel, index: int, loop: Loop, told: frozenset[KernelObject]) -> bool:
+def _waits_too_late(
+    kernel: _Kernel, index: int, part: _Part, loop: Loop, told: frozenset[KernelObject]
+) -> bool:
     """Tell whether the waits of a turn are for the stage that is written, and come after the write.
 
     They are for the turn that has used it before, if the state starts at phase 1: its first waits
     pass. At phase 0 a wait behind the write is for that write itself to have been used.
     """
-    write = kernel.at(index)
-    region = region_of(write.operation.argument(0, "dst"))
-    state = _state_in(kernel.view, region)[0] if region is not None else None
-    places = list(_waits_inside(kernel, loop, told, write.participants.possible))
-    if state is None or constant_int(state.argument(1, "phase")) != 1 or min(places) < index:
+    state = part.state
+    if state is None or constant_int(state.argument(1, "phase")) != 1:
+        return False
+    places = list(_waits_inside(kernel, loop, told, kernel.threads(index)))
+    if min(places) < index:
         return False
     calls = handoffs(kernel.view).calls.get(state, ())
     moves = [call for call in calls if call.operation.op is not Op.STATE_ADVANCE]
@@ -337,33 +348,26 @@ def _early_commits(kernel: _Kernel) -> Iterator[Found]:
 
 def _tracked(reach: ReachMap) -> list[int]:
     """Return the places of tensor-core work, which a commit tells the end of."""
-    found: list[int] = []
-    for index, reached in enumerate(reach.reached):
-        operation = reached.operation
-        if operation.op is Op.GEMM_ASYNC or operation.name.startswith(_RAW):
-            is_tracked = True
-        else:
-            written = written_by(reached)
-            is_tracked = written is not None and memory_of(written.buffer) is Memory.TENSOR
-        if is_tracked and reached.participants.possible:
-            found.append(index)
-    return found
+    found = list(reach.of(Op.GEMM_ASYNC))
+    found += [one for one in reach.instructions if one.operation.name.startswith(_RAW)]
+    for reached in reach.of(*WRITES):
+        written = written_by(reached)
+        if written is not None and memory_of(written.buffer) is Memory.TENSOR:
+            found.append(reached)
+    return sorted(reach.order[id(one)] for one in found if one.participants.possible)
 
 
 def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
     """Return the accesses to each buffer that an engine writes."""
     found: dict[KernelObject, _Uses] = defaultdict(_Uses)
-    if any(reached.operation.name.startswith(_RAW) for reached in reach.reached):
+    if any(one.operation.name.startswith(_RAW) for one in reach.instructions):
         return {}
-    named, copies = naming(view).by_operation, engine_copies(reach)
-    for index, reached in enumerate(reach.reached):
-        buffers = named.get(id(reached.operation))
-        if buffers is None or not reached.participants.possible:
+    copies = engine_copies(reach)
+    for identity, buffers in naming(view).by_operation.items():
+        reached = reach.by_operation[identity]
+        if not reached.participants.possible or reached.operation.op in _NO_ACCESS:
             continue
-        if reached.operation.op in _NO_ACCESS:
-            continue
-        copy = copies.get(id(reached.operation))
-        accounted = _note(found, index, reached, copy)
+        accounted = _note(found, reach.order[id(reached)], reached, copies.get(identity))
         for buffer in buffers:
             if buffer in accounted:
                 continue
