@@ -34,6 +34,7 @@ from tirx_lens.syntax.expressions import ExpressionReader
 from tirx_lens.syntax.fold import fold
 from tirx_lens.syntax.imports import imports_of
 from tirx_lens.syntax.lists import Change, apply_change, change_by
+from tirx_lens.syntax.marks import marks_of, mentions_kernel
 from tirx_lens.syntax.parameters import kernel_parameter
 from tirx_lens.syntax.patterns import (
     guard_of,
@@ -62,7 +63,10 @@ if TYPE_CHECKING:
 INLINE = frozenset({"T.inline", "T.macro"})
 """What makes a function one whose body stands at its calls."""
 
-_KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit"})
+_FUNCTION = "T.function"
+"""What `tvm_tirx` alone calls its decorator; a private one is for other kernels to call."""
+
+_KERNEL_DECORATORS = frozenset({"T.prim_func", "T.jit", _FUNCTION})
 _DEEPEST_CALL = 6
 _DEEPEST_BLOCK = 40
 _MOST_CALLS = 500  # of host functions computed for one builder, or for the code around them
@@ -97,6 +101,7 @@ class HostReader:
         self._is_wanted = True
         self._roots = roots
         self._data = data
+        self._marks = marks_of(data)
         self._library = library
         self._is_own = scope is None
         self.defining: list[Scope] = []
@@ -352,7 +357,7 @@ class HostReader:
             return
         scope = self._reader.scope
         decorators = self._decorators(node, scope)
-        if decorators.keys() & _KERNEL_DECORATORS:
+        if decorators.keys() & _KERNEL_DECORATORS and not _is_private(decorators):
             self._kernel(node, definition, name)
             scope.bind(text_of(name), Unknown("a kernel"))
             return
@@ -360,7 +365,7 @@ class HostReader:
         plain = function.inline or node.type == "function_definition"
         scope.bind(text_of(name), function if plain else Unknown("what a decorator returns"))
         body = definition.text or b""
-        if not function.inline and (b"prim_func" in body or b".jit" in body):
+        if not function.inline and mentions_kernel(body, self._marks):
             self._follow_builder(function)
 
     def _decorators(self, node: Node, scope: Scope) -> dict[str, Arguments]:
@@ -376,7 +381,7 @@ class HostReader:
                         given = field_of(expression, "arguments")
                         expression = field_of(expression, "function")
                     value = reader.read(expression)
-                    if isinstance(value, Path):
+                    if isinstance(value, Path) and _is_known(value):
                         found[value.dotted] = reader.arguments(given)
         return found
 
@@ -544,3 +549,13 @@ def _inherited(bases: tuple[Class, ...]) -> dict[str, Expr]:
 def _block(clause: Node, name: str) -> list[Node]:
     body = field_of(clause, name)
     return children_of(body) if body is not None else []
+
+
+def _is_known(decorator: Path) -> bool:
+    """Tell whether a decorator is one of those of its package."""
+    return decorator.dotted != _FUNCTION or decorator.written.startswith("tvm_tirx.")
+
+
+def _is_private(decorators: dict[str, Arguments]) -> bool:
+    given = decorators.get(_FUNCTION)
+    return given is not None and any(name == "private" for name, _ in given.keywords)

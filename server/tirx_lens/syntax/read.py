@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tirx_lens.model.kernel import KernelFile
 from tirx_lens.syntax.host import HostReader
 from tirx_lens.syntax.library import Library
+from tirx_lens.syntax.marks import marks_of, mentions_kernel
 from tirx_lens.syntax.reparse import parse_text
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.syntax.library import Modules
     from tirx_lens.syntax.scope import Scope
-
-_MARKS = (b"prim_func", b".jit")
 
 
 def read_kernels(
@@ -78,4 +77,4 @@ class _Everything:
 
 def mentions_kernels(source: SourceText) -> bool:
     """Tell whether a text has a word without which there is no kernel."""
-    return any(mark in source.data for mark in _MARKS)
+    return mentions_kernel(source.data, marks_of(source.data))

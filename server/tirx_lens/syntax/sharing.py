@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.span import Span
+from tirx_lens.syntax.marks import marks_of, mentions_kernel
 from tirx_lens.syntax.reparse import is_of_module, parse_text
 from tirx_lens.syntax.tree import children_of, field_of
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
 
 _DEFINES = re.compile(rb"\b(?:def|class)\s")
-_KERNEL = re.compile(rb"prim_func|\.jit\b")
 
 
 def shared_definitions(source: SourceText) -> tuple[Span, ...]:
@@ -23,6 +23,7 @@ def shared_definitions(source: SourceText) -> tuple[Span, ...]:
     its methods can be called from elsewhere.
     """
     data = source.data
+    marks = marks_of(data)
     return tuple(
         _whole_lines(source, Span(node.start_byte, node.end_byte))
         for root in parse_text(data)
@@ -31,7 +32,7 @@ def shared_definitions(source: SourceText) -> tuple[Span, ...]:
         and _DEFINES.search(data, node.start_byte, node.end_byte)
         and (
             (field_of(node, "definition") or node).type == "class_definition"
-            or not _KERNEL.search(data, node.start_byte, node.end_byte)
+            or not mentions_kernel(data[node.start_byte : node.end_byte], marks)
         )
     )
 
