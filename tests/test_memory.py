@@ -200,12 +200,12 @@ def test_what_the_newest_version_used_takes_no_room() -> None:
             assert recent.get(f"statement {number}") == "s"
 
 
-def test_versions_of_a_statement_are_kept_to_the_size_of_two_texts() -> None:
+def test_versions_of_a_statement_are_kept_to_the_size_of_few_texts() -> None:
     """What a builder was before each letter is not kept, all that an open quote hides is."""
     text = "from tvm.script import tirx as T\n" + "".join(
         f"def build_{name}(M=1):\n    @T.prim_func\n    def {name}(a: T.handle):\n"
         f"        {'x = 1; ' * 200}\n    return {name}\n"
-        for name in "abcdef"
+        for name in "ab"
     )
     analyser = Analyser()
 
@@ -217,7 +217,8 @@ def test_versions_of_a_statement_are_kept_to_the_size_of_two_texts() -> None:
     whole = statements() - before
     for number in range(KEPT):
         analyser.analyse(SourceText(text.replace("x = 1; ", "x = 1; " + "y" * number, 1)))
-    assert whole < statements() - before <= 3 * whole + 2
+    # Results of eight texts, each half of one: of thirty versions, some sixteen.
+    assert whole < statements() - before <= whole + 18
     found = analyser.analyse(SourceText(text))
     reader = analyser._reader._known
     held = set(map(id, reader.values()))

@@ -18,7 +18,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.protocol.wanted import NoLongerWantedError, always
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
-from tirx_lens.syntax.statements import ROOM, VersionReader
+from tirx_lens.syntax.statements import VersionReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from tirx_lens.rules.rule import Question, ReadAnew
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.syntax.statements import Unit, Version
+
+_ROOM = 8
+"""Texts: what may be remembered of units that are no longer there, or were asked otherwise."""
 
 
 class Analyser:
@@ -85,7 +88,7 @@ class Analyser:
             return [], True
         version = self._reader.read(source.data)
         units = {unit.start: unit for unit in version.units}
-        self._kept.begin_version(ROOM * len(source.data))
+        self._kept.begin_version(_ROOM * len(source.data))
         self._answers.clear()
         if self._library is not None:
             self._library.begin_version()

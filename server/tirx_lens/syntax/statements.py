@@ -33,7 +33,7 @@ _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
 _ANYTHING = b"*"  # what an import of everything may bind
-ROOM = 2  # texts: what may be remembered of statements that are no longer there
+_ROOM = 2  # texts: what may be remembered of statements that are no longer there
 _MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
 
 
@@ -117,7 +117,7 @@ class VersionReader:
 
     def read(self, data: bytes) -> Version:
         """Read the next version."""
-        self._known.begin_version(ROOM * len(data))
+        self._known.begin_version(_ROOM * len(data))
         roots = self._parser.parse(data)
         placed = list(self._place(roots, data))
         return Version(tuple(_Dependencies(placed, roots, data).units()), roots, data)
