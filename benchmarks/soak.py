@@ -9,7 +9,7 @@ published the same.
 Prints a Markdown table of the memory, taken twenty times with the server at rest: what is in use
 (see `live.py`), and what Linux says is held. Medians in the last quarter of the session are held
 against those in the second; the first fills what is kept of each document. What is in use may grow
-by 1 %, and what is held by 5 %: an allocator does not give all back that one long analysis took.
+by 2 %, and what is held by 5 %: an allocator does not give all back that one long analysis took.
 Exit status 1 says that something is stale, differs, or grows. Linux only.
 
 `python benchmarks/soak.py [--edits 10000] [--seed 0]`
@@ -38,7 +38,7 @@ MOST_OF_CORPUS = 40  # files: most edits go to kernels
 LIMIT = 7200  # seconds that the session may last
 MOMENTS = 20  # at which memory is taken
 FEWEST = 2_000  # edits of a session that says whether memory grows
-MOST_IN_USE, MOST_HELD = 1.01, 1.05  # of the last quarter over the second
+MOST_IN_USE, MOST_HELD = 1.02, 1.05  # of the last quarter over the second
 BACK = 12  # edits after which a text is put back, as one does who tries something
 WORDS = re.compile(r"[\w.]+|\n +|[^\w\s]")
 

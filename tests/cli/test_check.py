@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -219,3 +221,34 @@ def test_imports_are_followed_in_every_process(folder: Path, jobs: str) -> None:
     found = json.loads(tirx_lens(*words, *files, cwd=folder).stdout)
     assert [one["filename"] for one in found] == [f"user{number}.py" for number in range(4)]
     assert {one["related"][0]["filename"] for one in found} == {"helpers.py"}
+
+
+SPAWNING = """
+import sys
+from tirx_lens.cli import jobs
+from tirx_lens.cli.main import main
+
+if __name__ == "__main__":
+    jobs._start_method = lambda: "spawn"
+    sys.exit(main())
+"""
+
+
+def test_processes_that_inherit_nothing_find_the_same(folder: Path) -> None:
+    """As on Windows and macOS; what a process is given has to survive the way there."""
+    program = folder / ".venv" / "spawning.py"  # a folder that is passed over
+    program.write_text(SPAWNING, "utf-8")
+    for number in range(3):
+        (folder / f"broken{number}.py").write_text(BROKEN, "utf-8")
+    words = ["check", "--jobs", "2", "--output-format", "json"]
+    done = subprocess.run(
+        [sys.executable, str(program), *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == tirx_lens(*words, cwd=folder).stdout
+    assert len(json.loads(done.stdout)) == 4

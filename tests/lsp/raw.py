@@ -99,6 +99,9 @@ class RawClient:
         defaults = {"processId": None, "rootUri": None, "capabilities": {}}
         reply = self.request("initialize", defaults | params, 60)
         self.notify("initialized", {})
+        # The answer comes before the server is loaded, and this once it is.
+        status = self.wait(lambda m: m.get("method") == "tirxLens/status", 60)
+        self.received.append(status)
         return reply["result"]
 
     def open(self, uri: str, text: str, version: int = 1, language: str = "python") -> None:

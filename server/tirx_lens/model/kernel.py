@@ -261,7 +261,7 @@ class Kernel:
     is_used: bool = True
     unbound: tuple[Span, ...] = ()
     arguments: tuple[tuple[str, int], ...] = ()
-    mentions: frozenset[Mention] = frozenset()
+    mentions: tuple[Mention, ...] = ()
     calls: tuple[WrittenCall, ...] = ()
 
     @property

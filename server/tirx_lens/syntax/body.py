@@ -119,9 +119,9 @@ class BodyReader:
         return tuple(self._reader.unbound)
 
     @property
-    def mentions(self) -> frozenset[Mention]:
+    def mentions(self) -> tuple[Mention, ...]:
         """The places so far that name an object of the kernel."""
-        return frozenset(self._reader.mentions)
+        return self._reader.mentions
 
     @property
     def calls(self) -> tuple[WrittenCall, ...]:

@@ -77,6 +77,10 @@ _LOGIC = {
 }
 _LONGEST_RANGE = 64
 _ROUNDED = {"int": int, "math.ceil": math.ceil, "math.floor": math.floor, "bool": bool}
+_COMPUTED = frozenset(
+    {"range", "min", "max", "T.min", "T.max", "T.ceildiv", "tvm.ceildiv", "len", "tuple", "list"}
+    | _ROUNDED.keys()
+)
 
 
 def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
@@ -101,6 +105,8 @@ def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
 
 
 def _host_call(name: str, given: tuple[Expr, ...]) -> Expr | None:
+    if name not in _COMPUTED:
+        return None
     if name in _ROUNDED and len(given) == 1:
         return _rounded(name, given[0])
     constants = [constant_int(value) for value in given]

@@ -77,7 +77,7 @@ class ExpressionReader:
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
-        self.mentions: set[Mention] = set()  # of objects, wherever their names stand
+        self._mentions: dict[tuple[int, int, int], Mention] = {}
         self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
         self.calls: dict[int, WrittenCall] = {}  # of TVM's functions, by where they begin
         # Weak: the effects hold their reader, and what it read would wait for a look at cycles.
@@ -99,6 +99,11 @@ class ExpressionReader:
         """Whether so much has been read that the rest is left unread."""
         return self._nodes > _MOST_NODES
 
+    @property
+    def mentions(self) -> tuple[Mention, ...]:
+        """The places so far that name an object, each once: a function may be called twice."""
+        return tuple(self._mentions.values())
+
     def read(self, node: Node | None) -> Expr:
         """Return the value of a node; what cannot be read is `Unknown`, never an exception."""
         if node is None or node.is_missing:
@@ -106,9 +111,12 @@ class ExpressionReader:
         self._nodes += 1
         if self._depth >= _DEEPEST or self._nodes > _MOST_NODES:
             return Unknown("nested too deeply, or too much to read", span=self.span(node))
+        reads = _READERS.get(node.type)
+        if reads is None:
+            return Unknown(node.type.replace("_", " "), span=self.span(node))
         self._depth += 1
         try:
-            value = self._read(node)
+            value = reads(self, node)
         finally:
             self._depth -= 1
         return value if value.weight <= HEAVIEST_VALUE else bounded(value)
@@ -121,13 +129,10 @@ class ExpressionReader:
     def note_mention(self, node: Node, value: Expr) -> None:
         """Note that a node names an object, if its value is one."""
         if isinstance(value, Ref):
-            self.mentions.add(Mention(self.span(node), value.target))
-
-    def _read(self, node: Node) -> Expr:
-        reads = _READERS.get(node.type)
-        if reads is None:
-            return Unknown(node.type.replace("_", " "), span=self.span(node))
-        return reads(self, node)
+            span = self.span(node)
+            place = span.start, span.end, value.target.serial
+            if place not in self._mentions:
+                self._mentions[place] = Mention(span, value.target)
 
     def _number(self, node: Node) -> Expr:
         return literals.number(node, self.span(node))

@@ -7,6 +7,7 @@ imports them from; everything else keeps its dotted path.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Path
@@ -78,16 +79,21 @@ def canonical(module: str) -> str:
 
 def member(path: Path, name: str) -> Path:
     """Return the canonical path of a member of a path."""
-    dotted = f"{path.dotted}.{name}"
+    return _member(path.dotted, path.written, name)
+
+
+@lru_cache(maxsize=4096)  # a kernel says the same words again and again
+def _member(owner: str, written: str, name: str) -> Path:
+    dotted = f"{owner}.{name}"
     if dotted == "T.tile":
         dotted = "Tx"
     elif dotted == "T.ptxd":  # the same instructions, handed to the enclosing frame
         dotted = "T.ptx"
-    elif path.dotted in ("T", LANG) and name in LANG_CLASSES:
+    elif owner in ("T", LANG) and name in LANG_CLASSES:
         dotted = f"lang.{name}"
-    elif path.dotted.startswith(_PACKAGES):
+    elif owner.startswith(_PACKAGES):
         dotted = canonical(dotted)
-    return Path(dotted, f"{path.written}.{name}" if path.written else "")
+    return Path(dotted, f"{written}.{name}" if written else "")
 
 
 def unbound(name: str) -> Path | None:

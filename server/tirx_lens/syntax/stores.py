@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STORES = frozenset({"assignment", "augmented_assignment"})
+_STORING = _STORES | {"named_expression"}
 _PLAIN = frozenset({"expression_statement", "assignment", "augmented_assignment"})
 _NAMES = ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "expression_list")
 
@@ -29,13 +30,14 @@ def stored_again(definition: Node) -> frozenset[str]:
     pending = _below(definition, walrus)
     while pending:
         node = pending.pop()
-        if node.type == "function_definition":
+        kind = node.type
+        if kind == "function_definition":
             names = names_stored_by(node)
             inner |= names - {parameter.name for parameter in parameters_of(node)}
             continue
-        if _is_of_meta(node):
+        if kind == "assignment" and _is_of_meta(node):
             meta.update(_targets(node))
-        else:
+        elif kind in _STORING:
             own += _targets(node)
         pending += _below(node, walrus)
     stores = Counter(own)
@@ -50,7 +52,8 @@ def names_stored_by(node: Node) -> set[str]:
     pending = _below(node, walrus)
     while pending:
         below = pending.pop()
-        found.update(_targets(below))
+        if below.type in _STORING:
+            found.update(_targets(below))
         pending += _below(below, walrus)
     return found
 
@@ -78,8 +81,8 @@ def _targets(node: Node) -> list[str]:
 
 
 def _is_of_meta(node: Node) -> bool:
-    """Tell whether a node binds a name to a `T.meta_var`."""
-    value = field_of(node, "right") if node.type == "assignment" else None
+    """Tell whether an assignment binds a name to a `T.meta_var`."""
+    value = field_of(node, "right")
     callee = field_of(value, "function") if value is not None and value.type == "call" else None
     return callee is not None and text_of(callee).endswith(".meta_var")
 

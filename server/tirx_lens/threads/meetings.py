@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tirx_lens.threads.named import NamedBarrierUse
     from tirx_lens.threads.reach import Reached, ReachMap
 
-Way: TypeAlias = "tuple[int, tuple[NamedBarrierUse, ...]]"
+Way: TypeAlias = "tuple[int, list[NamedBarrierUse]]"
 
 
 @dataclass(slots=True)
@@ -152,15 +152,17 @@ def _new(
 
 def _uneven(here: Sequence[tuple[NamedBarrierUse, int]], together: int) -> list[NamedBarrierUse]:
     """Return the uses that some threads pass where others have no use that makes up for it."""
-    ways: list[Way] = [(together, ())]
+    ways: list[Way] = [(together, [])]
     for use, threads in here:
         come = use.reached.participants.typical & threads
         parted: list[Way] = []
         for group, passed in ways:
+            rest = passed.copy() if group & ~come else passed
             if group & come:
-                parted.append((group & come, (*passed, use)))
+                passed.append(use)
+                parted.append((group & come, passed))
             if group & ~come:
-                parted.append((group & ~come, passed))
+                parted.append((group & ~come, rest))
         ways = parted
     if len(ways) < 2:  # all threads pass the same uses
         return []

@@ -19,9 +19,7 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.kernel import Block, Exit
 from tirx_lens.model.objects import ObjectKind
-from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import TILES
@@ -32,7 +30,6 @@ from tirx_lens.threads.issuers import most_in_a_warp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tirx_lens.model.kernel import Statement
     from tirx_lens.rules.facts.handoffs import Handoff
     from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Reached
@@ -97,7 +94,7 @@ def _imbalance(view: KernelView) -> Imbalance | None:
     found = handoffs(view)
     if view.reach is None or found.is_open or view.mentions(STATE_STORED):
         return None
-    if _is_left_early(view.kernel.body):
+    if view.listing.has_exit:
         return None
     traced = traces(view)
     if traced is None:
@@ -281,12 +278,3 @@ def _per_pass(signals: Sequence[Use]) -> int | None:
     if len(set(times.values())) != 1:
         return None
     return sum(group.threads.bit_count() for group in times)
-
-
-def _is_left_early(block: Block) -> bool:
-    return any(map(_leaves, block.statements))
-
-
-def _leaves(statement: Statement) -> bool:
-    """Tell whether a `return`, `break` or `continue` is in a statement."""
-    return isinstance(statement, Exit) or any(map(_is_left_early, blocks_of(statement)))

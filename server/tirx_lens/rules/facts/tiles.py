@@ -12,7 +12,7 @@ from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.source import SourceText
@@ -53,14 +53,18 @@ class Walk:
 
 def walks_of(reach: ReachMap) -> list[Walk]:
     """Return the loops over tiles, in program order."""
+    if not any(maker.kind is ObjectKind.SCHEDULER for maker in reach.by_receiver):
+        return []
     tested: dict[KernelObject, Reached] = {}
     walks: dict[int, Walk] = {}
+    around: dict[int, list[tuple[Loop, KernelObject]]] = {}  # what stands in one block shares it
     for reached in reach.reached:
         operation = reached.operation
-        for loop in reached.loops:
-            scheduler = scheduler_of(loop)
-            entered = tested.get(scheduler) if scheduler is not None else None
-            if scheduler is None or entered is None:
+        if id(reached.loops) not in around:
+            around[id(reached.loops)] = list(_over_tiles(reached.loops))
+        for loop, scheduler in around[id(reached.loops)]:
+            entered = tested.get(scheduler)
+            if entered is None:
                 continue
             walk = walks.setdefault(id(loop), Walk(loop, scheduler, entered))
             if operation.op is Op.OPAQUE:
@@ -70,6 +74,13 @@ def walks_of(reach: ReachMap) -> list[Walk]:
         if operation.receiver is not None and operation.name == "valid":
             tested[operation.receiver] = reached
     return list(walks.values())
+
+
+def _over_tiles(loops: Iterable[Loop]) -> Iterator[tuple[Loop, KernelObject]]:
+    for loop in loops:
+        scheduler = scheduler_of(loop)
+        if scheduler is not None:
+            yield loop, scheduler
 
 
 def scheduler_of(loop: Loop) -> KernelObject | None:
@@ -126,7 +137,12 @@ def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | Non
     late: list[Reached] = []
     for number, reached in enumerate(inside):
         given = (*reached.operation.arguments, *(v for _, v in reached.operation.keywords))
-        places = [place for value in given for place in _positions(value, walk.scheduler)]
+        places = [
+            place
+            for value in given
+            if value.weight > 1  # else it has no member
+            for place in _positions(value, walk.scheduler)
+        ]
         if not places:
             continue
         if number < position or not all(_is_now(p, reached, walk, source) for p in places):
