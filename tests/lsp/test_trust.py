@@ -81,7 +81,7 @@ def test_trust_can_be_granted_later(start, evil):
     assert client.notification("tirxLens/status")["interpreter"] == sys.executable
     uri = kernel.as_uri()
     client.open(uri, kernel.read_text())
-    client.notify("tirxLens/didGrantTrust", None)
+    client.send(method="tirxLens/didGrantTrust")  # without parameters, as VS Code's client does
     assert client.notification("tirxLens/status")["interpreter"] == str(interpreter)
     assert not mark.exists()  # trust alone starts nothing either
     reply = client.request("tirxLens/cuda", {"textDocument": {"uri": uri}}, timeout=40)

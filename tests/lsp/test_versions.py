@@ -154,7 +154,7 @@ def _save(session: Session) -> None:
 
 
 def _focus(session: Session) -> None:
-    session.client.notify("tirxLens/didFocus", None)
+    session.client.send(method="tirxLens/didFocus")  # without parameters, as VS Code's client does
 
 
 def _open_another(session: Session) -> None:

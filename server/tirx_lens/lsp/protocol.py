@@ -59,7 +59,7 @@ class LensProtocol(LanguageServerProtocol):
     - A request whose parameters do not decode gets an error reply; pygls sends none and its client
       waits for ever. So does a request after `shutdown`.
     - Open documents go to `server.documents` and not to pygls's workspace: see `Documents`.
-    - The parameters of our own messages stay plain JSON.
+    - The parameters of our own messages stay plain JSON; notifications may do without.
     - A handler that is done is forgotten; pygls keeps one for each notification for ever.
     - An `initialize` that was answered before the server was loaded gets no second answer.
     - A question about a cell of a notebook is one about the notebook's text: see `cells`.
@@ -86,7 +86,10 @@ class LensProtocol(LanguageServerProtocol):
         if "jsonrpc" not in data:
             return data
         try:
-            return self._converter.structure(data, self._class_of(data))
+            kind = self._class_of(data)
+            if kind is JsonRPCNotification:  # which may come without parameters
+                data = {"params": None, **data}
+            return self._converter.structure(data, kind)
         except Exception as error:
             method, message_id = data.get("method"), data.get("id")
             reason = reason_of(error)
