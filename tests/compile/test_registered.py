@@ -128,7 +128,7 @@ def test_the_command(
     entry = made["map"][-2]
     assert entry == {
         "cuda_line": entry["cuda_line"],
-        "frames": [{"file": str(tmp_path / "k.py"), "line": 12, "end_line": 12}],
+        "frames": [{"file": str(tmp_path / "k.py"), "cell": None, "line": 12, "end_line": 12}],
         "via": "statement",
     }
 
