@@ -377,7 +377,8 @@ def _least(steps: _Steps) -> int:
         if isinstance(step, (_Visit, _Move)):
             total += 1
         elif isinstance(step, _Rounds):
-            total += len(step.values) * _least(step.body)
+            rounds = len(step.values[: _MOST_STEPS + 1])  # a range may have more than Python counts
+            total += rounds * _least(step.body)
     return total
 
 
