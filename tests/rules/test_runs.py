@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from tirx_lens.analysis import analyse
+from tirx_lens.model.expr import Apply, Const, Operator, Unknown
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.facts.balance import imbalance
 from tirx_lens.rules.facts.loop_rounds import TILES
+from tirx_lens.rules.facts.phases import STATE_STORED
+from tirx_lens.rules.facts.registers import Registers, Shared
 from tirx_lens.rules.facts.traces import traces
 from tirx_lens.rules.rule import KernelView
 from tirx_lens.syntax.fold import compute
@@ -98,3 +101,62 @@ def test_what_cannot_be_followed_is_left_alone(old: str, new: str) -> None:
     view = view_of(RING.replace(old, new.replace("\n", f"\n{margin}"), 1))
     assert view.kernel.is_whole
     assert imbalance(view) is None
+
+
+@pytest.mark.parametrize("rounds", [100, 100_000, 1 << 47])
+def test_a_run_is_followed_unless_it_is_sure_to_be_too_long(rounds: int) -> None:
+    found = traces(
+        view_of(RING.replace("for tile in range(TILES)", f"for tile in range({rounds})"))
+    )
+    assert (found is not None) is (rounds == 100)
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "expected"),
+    [
+        (Operator.AND, (1, 1), 1),
+        (Operator.AND, (1, 0), 0),
+        (Operator.AND, (None, 0), 0),
+        (Operator.AND, (0, None), 0),
+        (Operator.AND, (1, None), None),
+        (Operator.OR, (0, 0), 0),
+        (Operator.OR, (0, 1), 1),
+        (Operator.OR, (None, 1), 1),
+        (Operator.OR, (0, None), None),
+        (Operator.NOT, (3,), 0),
+        (Operator.NOT, (0,), 1),
+        (Operator.NOT, (None,), None),
+        (Operator.NEGATE, (2,), None),
+        (Operator.ADD, (2, 3), 5),
+        (Operator.ADD, (2, None), None),
+        (Operator.LESS, (2, 3), 1),
+        (Operator.FLOOR_DIVIDE, (2, 0), None),
+    ],
+)
+def test_what_a_thread_computes_while_it_is_followed(
+    operator: Operator, values: tuple[int | None, ...], expected: int | None
+) -> None:
+    followed = view_of(RING).reach
+    assert followed is not None
+    thread = Registers(Shared(followed), 0, 1)
+    operands = tuple(Unknown("") if value is None else Const(value) for value in values)
+    assert thread.value(Apply(operator, operands)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "stores"),
+    [
+        (b"state.stage = 1", True),
+        (b"state.phase ^= 1", True),
+        (b"a.state.stage += 2", True),
+        (b"myself.phase=0", True),
+        (b"self.state.stage = 1", True),
+        (b"self.stage = 1", False),
+        (b"self.phase ^= 1", False),
+        (b"state.stage == 1", False),
+        (b"f(state.stage)", False),
+        (b"[0].stage = 1", False),
+    ],
+)
+def test_a_store_to_a_state_is_told_from_one_to_a_field(text: bytes, stores: bool) -> None:
+    assert (STATE_STORED.search(text) is not None) is stores

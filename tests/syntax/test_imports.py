@@ -372,7 +372,7 @@ def test_what_one_pair_of_selection_and_given_gave_is_asked_about_modules_too(
     analyser, numbers = Analyser(workspace.library()), {}
     for helper in (HELPERS, HELPERS.replace("group == WAITING", "True")):
         workspace.opened["helpers.py"] = helper
-        for pair in (pair for pair in pairs for _ in range(2)):
+        for pair in pairs * 2:
             now = analyser.analyse(SourceText(text), *pair)
             assert now == analyse(SourceText(text), *pair, library=workspace.library())
             assert now.imported == {str(tmp_path / "helpers.py")}
