@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.rule import Question, ReadAnew
     from tirx_lens.syntax.library import Answered, Library
+    from tirx_lens.syntax.reparse import Room
     from tirx_lens.syntax.statements import Unit, Version
 
 _ROOM = 8
@@ -45,9 +46,12 @@ class Analyser:
     An analyser may be dropped at any time and another begun. Not for two threads at once.
     """
 
-    def __init__(self, library: Library | None = None) -> None:
-        """`library` has the modules around the document; it is this analyser's alone."""
-        self._reader = VersionReader()
+    def __init__(self, library: Library | None = None, room: Room | None = None) -> None:
+        """`library` has the modules around the document; it is this analyser's alone.
+
+        `room` is for the trees of this document and others.
+        """
+        self._reader = VersionReader(room)
         self._library = library
         self._kept: Recent[tuple[object, ...], _Kept] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}

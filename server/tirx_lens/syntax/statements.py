@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.syntax.library import Library
+    from tirx_lens.syntax.reparse import Room
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
@@ -111,8 +112,9 @@ class Version:
 class VersionReader:
     """Reads the versions of one text."""
 
-    def __init__(self) -> None:
-        self._parser = Reparser()
+    def __init__(self, room: Room | None = None) -> None:
+        """`room` is for the trees of this text and others."""
+        self._parser = Reparser(room)
         self._known: Recent[tuple[str, bytes], Statement] = Recent()
 
     def read(self, data: bytes) -> Version:
