@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 ROOM = 500_000
 """Bytes of text whose trees are kept while somebody types; a tree takes ten times its text."""
-ROOM_AT_REST = 100_000
 
 
 class TreeRoom:
@@ -20,10 +19,9 @@ class TreeRoom:
     Those of the newest text are kept, however large. For any thread.
     """
 
-    def __init__(self, room: int = ROOM, at_rest: int = ROOM_AT_REST) -> None:
-        """Both are in bytes of text."""
+    def __init__(self, room: int = ROOM) -> None:
+        """`room` is in bytes of text."""
         self._room = room
-        self._at_rest = at_rest
         self._lock = threading.Lock()
         self._taken: WeakKeyDictionary[Reparser, int] = WeakKeyDictionary()
 
@@ -35,8 +33,8 @@ class TreeRoom:
         self._fit(self._room)
 
     def shrink(self) -> None:
-        """Keep no more than at rest: nobody has typed for a while."""
-        self._fit(self._at_rest)
+        """Have all go but those of the newest text: nobody has typed for a while."""
+        self._fit(0)
 
     def _fit(self, room: int) -> None:
         crowded: list[Reparser] = []
