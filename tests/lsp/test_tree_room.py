@@ -6,8 +6,12 @@ import gc
 import weakref
 from pathlib import Path
 
+from tirx_lens.analysis import Selection
 from tirx_lens.incremental import Analyser
+from tirx_lens.lsp.analyser import LazyAnalyser
+from tirx_lens.lsp.server import create_server
 from tirx_lens.lsp.tree_room import TreeRoom
+from tirx_lens.model.given import Given
 from tirx_lens.model.source import SourceText
 from tirx_lens.syntax.reparse import Reparser
 
@@ -98,3 +102,15 @@ def test_results_are_kept_when_trees_are_not() -> None:
     moved = SourceText("\n" + text)
     assert analyser.analyse(moved) == Analyser().analyse(moved)
     assert results == set(map(id, analyser._kept.values()))
+
+
+def test_the_documents_of_a_server_share_its_room() -> None:
+    server = create_server()
+    analysers = [LazyAnalyser(server, f"untitled:{number}") for number in range(3)]
+    text = SourceText(KERNEL.read_text("utf-8"))
+    for analyser in analysers:
+        analyser(text, Selection(), Given())
+    reparsers = [one._analyser._reader._parser for one in analysers if one._analyser]
+    assert kept(reparsers) == [True, True, True]
+    server._give_back(False)
+    assert kept(reparsers) == [False, False, True]
