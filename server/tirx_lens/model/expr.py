@@ -110,7 +110,7 @@ class Id(Expr):
 class Elect(Expr):
     """`elect_sync()`: true in one lane of each warp. `site` tells two elections apart."""
 
-    site: int
+    site: Span
 
 
 @record()
@@ -215,14 +215,20 @@ class Call(Expr):
 class Variable(Expr):
     """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage.
 
-    `let_at` is the byte offset of the `T.let` that took the value, where it was not read in place:
-    it is then the value of that moment.
+    `place` is where it was declared, `NOWHERE` for one that is not told from others of its name.
+    `let_at` is the place of the `T.let` that took the value, where it was not read in place: it is
+    then the value of that moment.
     """
 
     name: str
-    declared: int
+    place: Span = NOWHERE
     uniform: bool = False
-    let_at: int | None = field(default=None, compare=False, repr=False, kw_only=True)
+    let_at: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def declared(self) -> int:
+        """The byte offset at which it was declared."""
+        return self.place.start
 
 
 @record()

@@ -32,6 +32,7 @@ from tirx_lens.model.kernel import (
     Other,
     Problem,
 )
+from tirx_lens.model.span import Span
 from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.model.kernel import Mention, WrittenCall
-    from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
 
     _Fields = list[tuple[Instance, dict[str, Expr]]]
@@ -313,7 +313,7 @@ class BodyReader:
         targets = [target] if target.type == "identifier" else children_of(target)
         variables = [variable for variable in targets if variable.type == "identifier"]
         for variable in variables:
-            value: Expr = Variable(text_of(variable), self._span(variable).start, uniform=not bound)
+            value: Expr = Variable(text_of(variable), self._span(variable), uniform=not bound)
             if launched is not None and len(variables) == 1:
                 value = launched
             self._reader.scope.bind(text_of(variable), value)
@@ -362,7 +362,7 @@ class BodyReader:
         if target.type == "identifier":
             name = text_of(target)
             known = (
-                value if isinstance(value, (Id, Ref)) else Variable(name, self._span(target).start)
+                value if isinstance(value, (Id, Ref)) else Variable(name, self._span(target))
             )
             self._reader.scope.bind(name, known)
         else:
@@ -411,11 +411,11 @@ class BodyReader:
                 self._is_let = True
                 # It cannot be stored to.
                 self._reader.scope.bind(
-                    text_of(left), _taken(value, text_of(left), self._span(left).start)
+                    text_of(left), _taken(value, text_of(left), self._span(left))
                 )
                 return
             if right is None:
-                value = Variable(text_of(left), self._span(left).start)
+                value = Variable(text_of(left), self._span(left))
         self._bind(left, value)
 
     def _bind(self, target: Node, value: Expr) -> None:
@@ -424,9 +424,8 @@ class BodyReader:
             self._bound.append(name)
             self._reader.note_mention(target, value)
             if name in self._stored_again and not _is_meta(value):
-                value = Variable(
-                    name, self._reader.scope.base
-                )  # what it holds depends on when one asks
+                base = self._reader.scope.base
+                value = Variable(name, Span(base, base))  # what it holds depends on when one asks
             self._reader.scope.bind(name, value)
         elif target.type in ("pattern_list", "tuple_pattern", "list_pattern", "tuple"):
             parts = children_of(target)
@@ -439,7 +438,7 @@ class BodyReader:
         base = self._reader.read(field_of(target, "object"))
         name = field_of(target, "attribute")
         if isinstance(base, Instance) and name is not None:
-            field, place = text_of(name), self._span(target).start
+            field, place = text_of(name), self._span(target)
             if not isinstance(base.member(field), (Ref, Variable)):  # else a scalar is stored to
                 base.fields[field] = Variable(f"{base.name}.{field}", place)
         if isinstance(base, Ref) and name is not None:
@@ -450,7 +449,7 @@ class BodyReader:
             name = text_of(target)
             self._bound.append(name)
             if not isinstance(self._reader.scope.lookup(name), Variable):
-                self._reader.scope.bind(name, Variable(name, self._span(target).start))
+                self._reader.scope.bind(name, Variable(name, self._span(target)))
 
     def inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
@@ -542,7 +541,7 @@ def _same_scope() -> Iterator[None]:
     yield
 
 
-def _taken(value: Expr, name: str, place: int) -> Expr:
+def _taken(value: Expr, name: str, place: Span) -> Expr:
     """Return what a `T.let` holds of a value: of a pipeline state, where it stood then."""
     if isinstance(value, Variable):
         return replace(value, let_at=place) if "." in value.name else value

@@ -43,7 +43,7 @@ class ObjectTable:
         if target.kind is ObjectKind.PIPELINE and name in ("full", "empty"):
             return Ref(self._pipeline_barrier(target, name))
         if target.kind is ObjectKind.PIPELINE_STATE and name in ("stage", "phase"):
-            return Variable(f"{target.name}.{name}", target.span.start)
+            return Variable(f"{target.name}.{name}", target.span)
         return None
 
     def _pipeline_barrier(self, pipeline: KernelObject, side: str) -> KernelObject:

@@ -154,7 +154,7 @@ class Registers:
             return False
         if self.at is None or self.at.stack or held.moved_by.stack:
             return True
-        return taken.let_at < held.moved_by.span.start < self.at.span.start
+        return taken.let_at.start < held.moved_by.span.start < self.at.span.start
 
     def _id(self, scope_id: Id) -> int | None:
         """Return a scope id of the threads, if all of them have the same."""
