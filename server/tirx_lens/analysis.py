@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import Given
+from tirx_lens.model.span import Span
 from tirx_lens.protocol.wanted import always
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
@@ -81,6 +82,14 @@ class Checked:
     asked: tuple[Asked, ...] = ()
     is_complete: bool = True
     unread: tuple[tuple[str, str], ...] = ()
+
+    def apart(self) -> Checked:
+        """Return the same with places of its own, none of the kernels'."""
+        return replace(self, findings=tuple(one.moved(_copied) for one in self.findings))
+
+
+def _copied(span: Span) -> Span:
+    return Span(span.start, span.end)
 
 
 def analyse(

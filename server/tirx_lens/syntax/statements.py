@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.syntax.library import Library
+    from tirx_lens.syntax.memory import TextMemories
 
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
@@ -99,12 +100,15 @@ class Version:
         unwanted: Container[int],
         given: Given | None = None,
         library: Library | None = None,
+        memories: TextMemories | None = None,
     ) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
 
         What stands between the kernels is read in any case.
         """
-        reader = HostReader(self.roots, self.data, unwanted, given=given, library=library)
+        reader = HostReader(
+            self.roots, self.data, unwanted, given=given, library=library, memories=memories
+        )
         return reader.read()
 
 
