@@ -8,7 +8,6 @@ its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from tirx_lens.syntax.difference import difference_between
@@ -87,15 +86,14 @@ class Memories:
         """`room` is for how many kernels there is a memory."""
         self._room = room
         self._kept: dict[object, KernelMemory] = {}
-        self._lock = Lock()
 
     def of(self, kernel: object) -> KernelMemory:
         """Return the memory of a kernel, by what tells it from all others."""
-        with self._lock:
-            memory = self._kept.pop(kernel, None) or KernelMemory()
-            self._kept[kernel] = memory  # the last of them
-            if len(self._kept) > self._room:
-                del self._kept[next(iter(self._kept))]
+        # Each step is one of the dictionary's own, which no other thread can come between.
+        memory = self._kept.pop(kernel, None) or KernelMemory()
+        self._kept[kernel] = memory  # the last of them
+        for oldest in list(self._kept)[: -self._room]:
+            self._kept.pop(oldest, None)
         return memory
 
 
@@ -113,4 +111,4 @@ class TextMemories:
     def of(self, builder: str | None, kernel: str) -> KernelMemory:
         """Return the memory of the next kernel of a name in a builder."""
         number = self._met[builder, kernel] = self._met.get((builder, kernel), 0) + 1
-        return self._memories.of((id(self), builder, kernel, number))
+        return self._memories.of((self, builder, kernel, number))
