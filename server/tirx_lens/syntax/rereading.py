@@ -224,7 +224,6 @@ def _still_holds(old: Remembered, scope: Scope, gathered: Gathered) -> bool:
         and not part.problems
         and gathered.has_room_for(part)
         and (not part.objects or len(gathered.objects) == old.objects)
-        and part.barriers.keys().isdisjoint(gathered.barriers)
         and all(gathered.barriers.get(key) is barrier for key, barrier in old.barriers)
         and all(scope.lookup(word) is value for word, value in old.words.items())
     )
