@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import Apply, Id, Member, Operator, Ref, Select, Variable, constant_int
+from tirx_lens.model.record import record
 from tirx_lens.rules.facts.nesting import counts, turns
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TILES = {"m_idx": "num_m_tiles", "n_idx": "num_n_tiles"}
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Interval:
     """All values from `low` to `high`, both of which are taken."""
 

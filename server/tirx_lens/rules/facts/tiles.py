@@ -66,7 +66,9 @@ def walks_of(reach: ReachMap) -> list[Walk]:
             entered = tested.get(scheduler)
             if entered is None:
                 continue
-            walk = walks.setdefault(id(loop), Walk(loop, scheduler, entered))
+            walk = walks.get(id(loop))
+            if walk is None:
+                walk = walks[id(loop)] = Walk(loop, scheduler, entered)
             if operation.op is Op.OPAQUE:
                 walk.opaque = True
             elif operation.receiver == scheduler and operation.name != "valid":
