@@ -118,13 +118,14 @@ class Registers:
         return int(expr.value) if isinstance(expr.value, int) else None
 
     def _variable(self, expr: Variable) -> int | None:
-        if expr.declared in self.counters:
-            return self.counters[expr.declared]
+        counter = self.counters.get(expr.declared)
+        if counter is not None:
+            return counter
         key = self.shared.keys.get(id(expr))
         if key is None:
             key = self.shared.keys[id(expr)] = state_key(expr)
         held = self.states.get(key)
-        if held is None or self._is_stale(expr, held):
+        if held is None or (expr.let_at is not None and self._is_stale(expr.let_at, held)):
             return None
         return held.phase if expr.name.endswith(".phase") else held.stage
 
@@ -148,13 +149,13 @@ class Registers:
         computed = self.shared.reach.compute(operator, values[0], values[1])
         return int(computed) if isinstance(computed, int) else None
 
-    def _is_stale(self, taken: Variable, held: StateRegisters) -> bool:
+    def _is_stale(self, taken_at: int, held: StateRegisters) -> bool:
         """Tell whether a state may have moved since a `T.let` took a value of it."""
-        if taken.let_at is None or held.moved_by is None:
+        if held.moved_by is None:
             return False
         if self.at is None or self.at.stack or held.moved_by.stack:
             return True
-        return taken.let_at < held.moved_by.span.start < self.at.span.start
+        return taken_at < held.moved_by.span.start < self.at.span.start
 
     def _id(self, scope_id: Id) -> int | None:
         """Return a scope id of the threads, if all of them have the same."""
