@@ -187,10 +187,8 @@ class FirstRound:
     def _is_reached(self, place: Reached, still: list[tuple[int, Wait]]) -> bool:
         """Tell whether none of some waits, by their order, surely comes before a place."""
         above = bisect_left(still, (self._order[id(place)],))
-        for _, wait in reversed(still[:above]):  # the nearest first
-            if self.comes_first(wait.reached, place):
-                return False
-        return True
+        nearest_first = reversed(still[:above])
+        return not any(self.comes_first(wait.reached, place) for _, wait in nearest_first)
 
 
 def first_round(view: KernelView) -> FirstRound | None:

@@ -19,7 +19,7 @@ from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.rules.facts.nesting import Placed, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from tirx_lens.rules.rule import KernelView
 
@@ -106,15 +106,22 @@ def _handoffs(view: KernelView) -> Handoffs:
     program = placed(view.kernel.body)
     found: dict[KernelObject, Handoff] = {}
     pipelines: dict[tuple[str, int], Placed] = {}
+    makers: dict[KernelObject, Placed] = {}
+    calls: dict[KernelObject, list[Placed]] = {}
     for place in program:
-        operation = place.operation
-        made = operation.created
-        if made is not None and made.kind is ObjectKind.PIPELINE:
-            pipelines[made.name, made.span.start] = place
-        if made is not None and made.kind in BARRIERS:
-            found.setdefault(made, Handoff(made, made=place))
+        made, receiver = place.operation.created, place.operation.receiver
+        if made is not None:
+            makers.setdefault(made, place)
+            if made.kind is ObjectKind.PIPELINE:
+                pipelines[made.name, made.span.start] = place
+            if made.kind in BARRIERS and made not in found:
+                found[made] = Handoff(made, made=place)
+        if receiver is not None:
+            calls.setdefault(receiver, []).append(place)
         for barrier in _barriers_of(place):
-            handoff = found.setdefault(barrier, Handoff(barrier))
+            handoff = found.get(barrier)
+            if handoff is None:
+                handoff = found[barrier] = Handoff(barrier)
             if handoff.made is None and not barrier.class_name:
                 handoff.made = pipelines.get((barrier.name.rpartition(".")[0], barrier.span.start))
                 handoff.pipeline = handoff.made.operation.created if handoff.made else None
@@ -122,13 +129,6 @@ def _handoffs(view: KernelView) -> Handoffs:
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
     taken = view.mentions(_WORDS_TAKEN)
-    makers: dict[KernelObject, Placed] = {}
-    calls: dict[KernelObject, list[Placed]] = {}
-    for place in program:
-        if place.operation.created is not None:
-            makers.setdefault(place.operation.created, place)
-        if place.operation.receiver is not None:
-            calls.setdefault(place.operation.receiver, []).append(place)
     states: dict[tuple[str, int], KernelObject] = {}
     twice: set[tuple[str, int]] = set()  # in a function that is called from two places
     for made in makers:
@@ -140,10 +140,10 @@ def _handoffs(view: KernelView) -> Handoffs:
     return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
 
 
-def _barriers_of(place: Placed) -> list[KernelObject]:
+def _barriers_of(place: Placed) -> Collection[KernelObject]:
     receiver = place.operation.receiver
     named = (receiver, *place.given) if receiver is not None else place.given
-    return list(dict.fromkeys(target for target in named if target.kind in BARRIERS))
+    return dict.fromkeys([target for target in named if target.kind in BARRIERS])
 
 
 def _note(handoff: Handoff, place: Placed) -> None:

@@ -76,10 +76,10 @@ def _precedes(first: FirstRound, place: Reached, wait: Wait) -> bool:
 
 def _is_one_slot(signals: Signals, wait: Wait) -> bool:
     """Tell whether a slot is signalled and waited for in turns: what passes once is a turn late."""
-    loops = list(map(id, wait.reached.loops))
+    loops = wait.reached.loops
     slot = wait.reached.operation.argument(0, "stage")
     return not signals.handoff.pointers and all(
-        list(map(id, place.loops)) == loops and place.operation.argument(0, "stage") == slot
+        place.loops == loops and place.operation.argument(0, "stage") == slot
         for place in signals.places
     )
 

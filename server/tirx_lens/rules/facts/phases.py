@@ -104,7 +104,7 @@ def _phase_at(found: Handoffs, state: KernelObject, place: Placed) -> int | None
 
 
 def _stands_in(made: Placed, place: Placed) -> bool:
-    return list(map(id, place.around[: len(made.around)])) == list(map(id, made.around))
+    return place.around[: len(made.around)] == made.around
 
 
 def _times_before(call: Placed, place: Placed) -> int | None:
