@@ -15,7 +15,6 @@ from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.naming import tmem_users
 from tirx_lens.rules.facts.tmem import deallocations
@@ -270,11 +269,11 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
     mine = warps_touched(freed.reached.participants.possible, reach.shape)
     if not mine or freed.pool is not None:
         return None
-    index = position_of(view, freed.reached)
+    index = freed.reached.index
     own = [
         (position, one)
         for one in reach.of(*_BARRIERS, Op.GEMM_ASYNC, Op.TILE_OP)
-        if (position := reach.order[id(one)]) < index and one.participants.possible & mine
+        if (position := one.index) < index and one.participants.possible & mine
     ]
     own_last = max((i for i, one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
     barriers = [
@@ -284,7 +283,7 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
     ]
     orders: dict[int, int] = {}  # where the last barrier stands that orders an access of a set
     for access in reversed(view.once(tmem_users)):
-        position, who = reach.order[id(access)], access.participants.possible
+        position, who = access.index, access.participants.possible
         if position >= index or not who & ~mine:
             continue
         start = max(_start_of_role(reach, position, access, mine), own_last)

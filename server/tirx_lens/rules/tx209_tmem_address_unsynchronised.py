@@ -267,7 +267,7 @@ def _users(
     """Return, in program order, the operations that may read a word: they name its buffer."""
     if not isinstance(word.base, Ref) or word.base.target.kind is not ObjectKind.BUFFER:
         return reach.reached
-    return naming(view).users(reach, (word.base.target, *declared))
+    return naming(view).users((word.base.target, *declared))
 
 
 def _reads(

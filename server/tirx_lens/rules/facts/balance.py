@@ -106,8 +106,7 @@ def _imbalance(view: KernelView) -> Imbalance | None:
         if handoff.barrier in traced.uses
         for trouble in _of_barrier(traced, handoff)
     ]
-    order = view.reach.order
-    return min(troubles, key=lambda t: (t.trouble, order[id(t.shown)], t.slot), default=None)
+    return min(troubles, key=lambda t: (t.trouble, t.shown.index, t.slot), default=None)
 
 
 def listed(slots: Sequence[int]) -> str:

@@ -68,7 +68,6 @@ class FirstRound:
 
     def __init__(self, found: Handoffs, reach: ReachMap) -> None:
         at = reach.by_operation
-        self._order = reach.order
         self._first: dict[tuple[int, int], bool] = {}  # which comes first, by their identities
         self.waits: list[Wait] = []
         self._waits_of: dict[int, list[Wait]] = {}
@@ -108,7 +107,7 @@ class FirstRound:
         return known
 
     def _comes_first(self, first: Reached, second: Reached) -> bool:
-        if self._order[id(first)] >= self._order[id(second)]:
+        if first.index >= second.index:
             return False
         if _encloses(first.guards, second.guards):
             return True
@@ -120,7 +119,7 @@ class FirstRound:
 
     def is_before(self, first: Reached, second: Reached) -> bool:
         """Tell whether a place stands above another."""
-        return self._order[id(first)] < self._order[id(second)]
+        return first.index < second.index
 
     def stuck(
         self, *, passing: Collection[Wait] = (), blocking: Collection[Wait] = ()
@@ -130,7 +129,7 @@ class FirstRound:
         `passing` and `blocking` are waits to take for such, whatever they ask for.
         """
         closed = [w for w in self.waits if w in blocking or (w.parity == 0 and w not in passing)]
-        still = [(self._order[id(wait.reached)], wait) for wait in closed]
+        still = [(wait.reached.index, wait) for wait in closed]
         still.sort(key=itemgetter(0))
         open_: set[int] = set()
         while True:
@@ -186,7 +185,7 @@ class FirstRound:
 
     def _is_reached(self, place: Reached, still: list[tuple[int, Wait]]) -> bool:
         """Tell whether none of some waits, by their order, surely comes before a place."""
-        above = bisect_left(still, (self._order[id(place)],))
+        above = bisect_left(still, (place.index,))
         nearest_first = reversed(still[:above])
         return not any(self.comes_first(wait.reached, place) for _, wait in nearest_first)
 

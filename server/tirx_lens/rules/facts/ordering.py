@@ -47,7 +47,7 @@ def signals(view: KernelView) -> Signals | None:
     found = Signals()
     for reached in reach.of(*MEETINGS, Op.TILE_OP, Op.OTHER):
         if _is_meeting(reached.operation) and reached.participants.possible:
-            found.meetings.append(reach.order[id(reached)])
+            found.meetings.append(reached.index)
     for reached in reach.of(*_SIGNALS):
         operation = reached.operation
         if not reached.participants.possible:
@@ -57,7 +57,7 @@ def signals(view: KernelView) -> Signals | None:
         if barrier is None or barrier.kind not in BARRIERS:
             return None
         uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
-        uses[barrier].append(reach.order[id(reached)])
+        uses[barrier].append(reached.index)
     return found
 
 

@@ -9,6 +9,7 @@ from tirx_lens.model.buffers import Memory, Region, buffers_in, memory_of, regio
 from tirx_lens.model.expr import Const, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
+from tirx_lens.threads.reach import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,7 +130,7 @@ def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     for owner, calls in reach.by_receiver.items():
         if owner.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
-    for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
+    for reached in in_order(ends):
         operation, pool = reached.operation, reached.operation.receiver
         if not reached.participants.possible:
             continue
