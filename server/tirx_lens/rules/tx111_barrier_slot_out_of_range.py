@@ -9,6 +9,7 @@ from tirx_lens.model.expr import (
     Apply,
     Const,
     Expr,
+    Item,
     Operator,
     Sequence,
     Slice,
@@ -301,10 +302,10 @@ def build(DEPTH, DEEP):
     ) -> Iterator[tuple[Finding, tuple[KernelObject, Span]]]:
         """Look for parts of shared buffers that a state with too many stages picks."""
         operation = place.operation
-        if place.is_chosen or operation.created is not None:
+        if place.is_chosen or operation.created is not None or not place.given:
             return
         for value in (*operation.arguments, *(value for _, value in operation.keywords)):
-            region = region_of(value)
+            region = region_of(value) if isinstance(value, Item) else None
             shape = shape_of_buffer(region.buffer) if region is not None else None
             if region is None or shape is None or memory_of(region.buffer) is not Memory.SHARED:
                 continue

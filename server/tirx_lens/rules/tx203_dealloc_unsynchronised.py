@@ -343,16 +343,14 @@ def _signalled_after(view: KernelView, who: int) -> frozenset[KernelObject]:
     waits for the readers comes after both.
     """
     signals = view.once(_signals)
-    signalled: set[KernelObject] = set()
+    signalled: list[KernelObject] = []
+    left = list(signals.arriving.items())
     while True:
-        fresh = {
-            barrier
-            for barrier, arriving in signals.arriving.items()
-            if arriving & who and barrier not in signalled
-        }
+        fresh = [barrier for barrier, arriving in left if arriving & who]
         if not fresh:
             return frozenset(signalled)
-        signalled |= fresh
+        left = [(barrier, arriving) for barrier, arriving in left if not arriving & who]
+        signalled += fresh
         for barrier in fresh:
             who |= signals.waiting.get(barrier, 0)
 

@@ -19,7 +19,7 @@ from tirx_lens.model.objects import BARRIERS, KernelObject, ObjectKind
 from tirx_lens.rules.facts.nesting import Placed, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from tirx_lens.rules.rule import KernelView
 
@@ -73,6 +73,8 @@ class Handoffs:
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
+    users: Mapping[KernelObject, list[Placed]]
+    """The operations that name each object, as whose method it is or in arguments, in order."""
 
     @cached_property
     def order(self) -> Mapping[int, int]:
@@ -108,6 +110,7 @@ def _handoffs(view: KernelView) -> Handoffs:
     pipelines: dict[tuple[str, int], Placed] = {}
     makers: dict[KernelObject, Placed] = {}
     calls: dict[KernelObject, list[Placed]] = {}
+    users: dict[KernelObject, list[Placed]] = {}
     for place in program:
         made, receiver = place.operation.created, place.operation.receiver
         if made is not None:
@@ -118,14 +121,19 @@ def _handoffs(view: KernelView) -> Handoffs:
                 found[made] = Handoff(made, made=place)
         if receiver is not None:
             calls.setdefault(receiver, []).append(place)
-        for barrier in _barriers_of(place):
-            handoff = found.get(barrier)
-            if handoff is None:
-                handoff = found[barrier] = Handoff(barrier)
-            if handoff.made is None and not barrier.class_name:
-                handoff.made = pipelines.get((barrier.name.rpartition(".")[0], barrier.span.start))
-                handoff.pipeline = handoff.made.operation.created if handoff.made else None
-            _note(handoff, place)
+        for named in (receiver, *place.given) if receiver is not None else place.given:
+            places = users.setdefault(named, [])
+            if places and places[-1] is place:
+                continue  # it names this twice
+            places.append(place)
+            if named.kind in BARRIERS:
+                handoff = found.get(named)
+                if handoff is None:
+                    handoff = found[named] = Handoff(named)
+                if handoff.made is None and not named.class_name:
+                    handoff.made = pipelines.get((named.name.rpartition(".")[0], named.span.start))
+                    handoff.pipeline = handoff.made.operation.created if handoff.made else None
+                _note(handoff, place)
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
     taken = view.mentions(_WORDS_TAKEN)
@@ -137,18 +145,12 @@ def _handoffs(view: KernelView) -> Handoffs:
             states.setdefault(made_at(made), made)
     states = {key: made for key, made in states.items() if key not in twice}
     barriers, is_open = tuple(found.values()), opaque or taken
-    return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
-
-
-def _barriers_of(place: Placed) -> Collection[KernelObject]:
-    receiver = place.operation.receiver
-    named = (receiver, *place.given) if receiver is not None else place.given
-    return dict.fromkeys([target for target in named if target.kind in BARRIERS])
+    return Handoffs(tuple(program), barriers, is_open, states, makers, calls, users)
 
 
 def _note(handoff: Handoff, place: Placed) -> None:
     operation = place.operation
-    if operation.receiver != handoff.barrier:
+    if operation.receiver is not handoff.barrier and operation.receiver != handoff.barrier:
         copies = operation.op in (Op.COPY_ASYNC, Op.COPY)
         (handoff.copies if copies else handoff.elsewhere).append(place)
     elif operation.op in _METHODS:

@@ -11,6 +11,7 @@ from tirx_lens.model.expr import (
     Expr,
     Operator,
     Path,
+    Ref,
     Variable,
     constant_int,
     is_host,
@@ -100,10 +101,11 @@ def _place(block: Block, around: _Around, found: list[Placed]) -> None:
 
 def _given_to(operation: Operation) -> tuple[KernelObject, ...]:
     given: list[KernelObject] = []
-    for value in operation.arguments:
-        given += objects_in(value)
-    for _, value in operation.keywords:
-        given += objects_in(value)
+    for value in (*operation.arguments, *[value for _, value in operation.keywords]):
+        if value.weight > 1:
+            given += objects_in(value)
+        elif isinstance(value, Ref):
+            given.append(value.target)
     return tuple(given)
 
 

@@ -37,6 +37,10 @@ class Signals:
     waits: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
     arrivals: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
     meetings: list[int] = field(default_factory=list)
+    arriving: dict[KernelObject, int] = field(default_factory=dict)
+    """The threads of the warps that arrive on each barrier."""
+    waiting: dict[KernelObject, int] = field(default_factory=dict)
+    """The threads of the warps that wait for each."""
 
 
 def signals(view: KernelView) -> Signals | None:
@@ -58,6 +62,8 @@ def signals(view: KernelView) -> Signals | None:
             return None
         uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
         uses[barrier].append(reached.index)
+    found.arriving.update((b, _threads(reach, places)) for b, places in found.arrivals.items())
+    found.waiting.update((b, _threads(reach, places)) for b, places in found.waits.items())
     return found
 
 
@@ -90,18 +96,15 @@ def implied(
     These are the first ones, and those on which a thread arrives that waits for one of them.
     Arrivals of the threads `by` do not count: it is their waiting that is in question.
     """
-    known = set(first)
-    mine = warps_touched(by, reach.shape)
-    while True:
-        waiting = _threads(reach, [i for barrier in known for i in found.waits.get(barrier, ())])
-        further = {
-            barrier
-            for barrier, places in found.arrivals.items()
-            if barrier not in known and _threads(reach, places) & waiting & ~mine
-        }
-        if not further:
-            return known
-        known |= further
+    known = further = set(first)
+    others, waiting = ~warps_touched(by, reach.shape), 0
+    while further:
+        for barrier in further:
+            waiting |= found.waiting.get(barrier, 0)
+        told = waiting & others
+        further = {b for b, arriving in found.arriving.items() if arriving & told} - known
+        known = known | further
+    return known
 
 
 def undecided(reached: Reached) -> frozenset[tuple[int, bool]]:

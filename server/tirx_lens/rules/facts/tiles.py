@@ -9,6 +9,7 @@ from tirx_lens.model.expr import Call, Member, Ref, parts_of
 from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.nesting import turns
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Guard, Reached, ReachMap
 
 _COPIES = (Op.COPY, Op.COPY_ASYNC)
@@ -59,10 +61,11 @@ def walks_of(reach: ReachMap) -> list[Walk]:
     walks: dict[int, Walk] = {}
     around: dict[int, list[tuple[Loop, KernelObject]]] = {}  # what stands in one block shares it
     for reached in reach.reached:
-        operation = reached.operation
-        if id(reached.loops) not in around:
-            around[id(reached.loops)] = list(_over_tiles(reached.loops))
-        for loop, scheduler in around[id(reached.loops)]:
+        operation, receiver = reached.operation, reached.operation.receiver
+        over_tiles = around.get(id(reached.loops))
+        if over_tiles is None:
+            over_tiles = around[id(reached.loops)] = list(_over_tiles(reached.loops))
+        for loop, scheduler in over_tiles:
             entered = tested.get(scheduler)
             if entered is None:
                 continue
@@ -71,10 +74,10 @@ def walks_of(reach: ReachMap) -> list[Walk]:
                 walk = walks[id(loop)] = Walk(loop, scheduler, entered)
             if operation.op is Op.OPAQUE:
                 walk.opaque = True
-            elif operation.receiver == scheduler and operation.name != "valid":
+            elif receiver is not None and receiver == scheduler and operation.name != "valid":
                 walk.steps.append(reached)
-        if operation.receiver is not None and operation.name == "valid":
-            tested[operation.receiver] = reached
+        if receiver is not None and operation.name == "valid":
+            tested[receiver] = reached
     return list(walks.values())
 
 
@@ -126,7 +129,7 @@ def uneven(walks: list[Walk], reach: ReachMap) -> Walk | None:
     return None
 
 
-def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | None:
+def first_work(walk: Walk, reach: ReachMap, view: KernelView) -> Reached | None:
     """Return the first copy of a turn that goes by the tile, if all do so behind the step.
 
     A value that was taken from the scheduler above the step counts as one taken in time, and so
@@ -134,10 +137,13 @@ def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | Non
     """
     if len(walk.steps) != 1 or walk.steps[0].loops[-1:] != (walk.loop,) or walk.opaque:
         return None
-    inside = reach.inside(walk.loop)
-    position = next(n for n, r in enumerate(inside) if r is walk.steps[0])
+    step = walk.steps[0].index
+    inside = reach.spans[id(walk.loop)]
     late: list[Reached] = []
-    for number, reached in enumerate(inside):
+    for user in handoffs(view).users.get(walk.scheduler, ()):
+        reached = reach.by_operation.get(id(user.operation))
+        if reached is None or reached.index not in inside:
+            continue
         given = (*reached.operation.arguments, *(v for _, v in reached.operation.keywords))
         places = [
             place
@@ -147,7 +153,9 @@ def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | Non
         ]
         if not places:
             continue
-        if number < position or not all(_is_now(p, reached, walk, source) for p in places):
+        if reached.index < step or not all(
+            _is_now(place, reached, walk, view.source) for place in places
+        ):
             return None
         if any(_asks(guard, walk) for guard in reached.guards):
             return None
