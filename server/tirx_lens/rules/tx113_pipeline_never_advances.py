@@ -310,6 +310,9 @@ class PipelineNeverAdvances(Rule):
         if state is None or loop is None:
             return
         moves = [call for call in found.calls.get(state, ()) if call.is_in(loop)]
+        still = _standing_still(view, place, moves) if moves else None
+        if moves and still is None:
+            return
         related = [Related(loop.header, "the loop"), *calls_around(place.operation)]
         verb = "waits" if place.operation.op is Op.BARRIER_WAIT else "arrives"
         if not moves:
@@ -318,10 +321,7 @@ class PipelineNeverAdvances(Rule):
                 f"line {view.line(loop.span)}: every turn uses the same slot and phase, while the "
                 f"other side of `{handoff.barrier.name}` moves on. Advance the state once a turn"
             )
-            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
-            return
-        still = _standing_still(view, place, moves)
-        if still is not None and view.reach is not None:
+        else:
             message = (
                 f"this {verb} by `{state.name}`, which each thread keeps for itself; {still} never "
                 f"execute `{state.name}.advance()` in the loop on line {view.line(loop.span)}: "
@@ -329,7 +329,7 @@ class PipelineNeverAdvances(Rule):
                 "them pass"
             )
             related.append(Related(moves[0].operation.span, "only some threads advance here"))
-            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
+        yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
 
 
 def _is_signalled_in_a_loop(handoff: Handoff) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -94,7 +94,7 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
-    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
+    _answers: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def spans(self) -> Mapping[int, range]:
@@ -177,7 +177,8 @@ class ReachMap:
         """Return the answer to a question about the map alone, worked out the first time."""
         if question not in self._answers:
             self._answers[question] = question(self)
-        return cast("T", self._answers[question])
+        answer: T = self._answers[question]
+        return answer
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""

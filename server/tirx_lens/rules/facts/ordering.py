@@ -41,6 +41,8 @@ class Signals:
     """The threads of the warps that arrive on each barrier."""
     waiting: dict[KernelObject, int] = field(default_factory=dict)
     """The threads of the warps that wait for each."""
+    unsignalled: list[KernelObject] = field(default_factory=list)
+    """The barriers that somebody waits for and nobody signals."""
 
 
 def signals(view: KernelView) -> Signals | None:
@@ -64,6 +66,7 @@ def signals(view: KernelView) -> Signals | None:
         uses[barrier].append(reached.index)
     found.arriving.update((b, _threads(reach, places)) for b, places in found.arrivals.items())
     found.waiting.update((b, _threads(reach, places)) for b, places in found.waits.items())
+    found.unsignalled.extend(barrier for barrier in found.waits if barrier not in found.arrivals)
     return found
 
 
@@ -96,14 +99,16 @@ def implied(
     These are the first ones, and those on which a thread arrives that waits for one of them.
     Arrivals of the threads `by` do not count: it is their waiting that is in question.
     """
-    known = further = set(first)
-    others, waiting = ~warps_touched(by, reach.shape), 0
+    known = set(first)
+    mine, waiting = warps_touched(by, reach.shape), 0
+    further, left = list(known), list(found.arriving.items())
     while further:
         for barrier in further:
             waiting |= found.waiting.get(barrier, 0)
-        told = waiting & others
-        further = {b for b, arriving in found.arriving.items() if arriving & told} - known
-        known = known | further
+        told = waiting & ~mine
+        further = [barrier for barrier, arriving in left if arriving & told]
+        left = [(barrier, arriving) for barrier, arriving in left if not arriving & told]
+        known.update(further)
     return known
 
 

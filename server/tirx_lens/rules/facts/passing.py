@@ -25,8 +25,13 @@ def passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
         return False
     if not isinstance(wait.reached.operation.argument(0, "stage"), (Const, Variable, Id)):
         return False
-    if any(w.handoff is wait.handoff for w in first.stuck(blocking=[wait])):
-        return False  # it has to pass
+    if not _has_to_block(first, wait, signals):
+        return False
+    stuck = first.stuck(blocking=[wait])
+    return all(other.handoff is not wait.handoff for other in stuck)  # else it has to pass
+
+
+def _has_to_block(first: FirstRound, wait: Wait, signals: Signals) -> bool:
     if any(_precedes(first, place, wait) for place in signals.places):
         return signals.content is Content.BYTES or _is_one_slot(signals, wait)
     mine = wait.reached.participants.possible

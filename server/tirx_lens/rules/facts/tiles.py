@@ -57,35 +57,31 @@ def walks_of(reach: ReachMap) -> list[Walk]:
     """Return the loops over tiles, in program order."""
     if not any(maker.kind is ObjectKind.SCHEDULER for maker in reach.by_receiver):
         return []
-    tested: dict[KernelObject, Reached] = {}
-    walks: dict[int, Walk] = {}
-    around: dict[int, list[tuple[Loop, KernelObject]]] = {}  # what stands in one block shares it
-    for reached in reach.reached:
-        operation, receiver = reached.operation, reached.operation.receiver
-        over_tiles = around.get(id(reached.loops))
-        if over_tiles is None:
-            over_tiles = around[id(reached.loops)] = list(_over_tiles(reached.loops))
-        for loop, scheduler in over_tiles:
-            entered = tested.get(scheduler)
-            if entered is None:
-                continue
-            walk = walks.get(id(loop))
-            if walk is None:
-                walk = walks[id(loop)] = Walk(loop, scheduler, entered)
-            if operation.op is Op.OPAQUE:
-                walk.opaque = True
-            elif receiver is not None and receiver == scheduler and operation.name != "valid":
-                walk.steps.append(reached)
-        if receiver is not None and operation.name == "valid":
-            tested[receiver] = reached
-    return list(walks.values())
+    loops = {id(loop): loop for inside in _loops_of_blocks(reach) for loop in inside}
+    walks = [_walk(loop, reach) for loop in loops.values()]
+    return [walk for walk in walks if walk is not None]
 
 
-def _over_tiles(loops: Iterable[Loop]) -> Iterator[tuple[Loop, KernelObject]]:
-    for loop in loops:
-        scheduler = scheduler_of(loop)
-        if scheduler is not None:
-            yield loop, scheduler
+def _loops_of_blocks(reach: ReachMap) -> Iterable[tuple[Loop, ...]]:
+    """Return the loops around each block in program order: what stands in one shares them."""
+    return {id(reached.loops): reached.loops for reached in reach.reached}.values()
+
+
+def _walk(loop: Loop, reach: ReachMap) -> Walk | None:
+    """Return the walk of a loop over tiles, if it is one and is tested where it is entered."""
+    scheduler = scheduler_of(loop)
+    calls = reach.by_receiver.get(scheduler, ()) if scheduler is not None else ()
+    tests = [call for call in calls if call.operation.name == "valid"]
+    if scheduler is None or not tests:
+        return None
+    inside = reach.spans[id(loop)]
+    behind_test = range(max(inside.start, tests[0].index + 1), inside.stop)
+    if not behind_test:
+        return None
+    entered = next(test for test in reversed(tests) if test.index < behind_test.start)
+    steps = [c for c in calls if c.index in behind_test and c.operation.name != "valid"]
+    opaque = any(call.index in behind_test for call in reach.of(Op.OPAQUE))
+    return Walk(loop, scheduler, entered, steps, opaque)
 
 
 def scheduler_of(loop: Loop) -> KernelObject | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, Region, buffers_in, memory_of, region_of
-from tirx_lens.model.expr import Const, constant_int
+from tirx_lens.model.expr import Const, Ref, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.threads.reach import in_order
@@ -121,8 +121,9 @@ def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:
 
 def named_by(operation: Operation) -> Iterator[KernelObject]:
     """Yield the buffers that the operands of an operation name."""
-    for value in (*operation.arguments, *(value for _, value in operation.keywords)):
-        yield from buffers_in(value)
+    for value in (*operation.arguments, *[value for _, value in operation.keywords]):
+        if value.weight > 1 or isinstance(value, Ref):  # as few are
+            yield from buffers_in(value)
 
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:

@@ -96,7 +96,7 @@ class _Kernel:
         if (told, mine) not in self._waits:
             known = implied(self.reach, self.signals, told, mine)
             waits = self.signals.waits
-            known |= {barrier for barrier in waits if barrier not in self.signals.arrivals}
+            known.update(self.signals.unsignalled)
             self._waits[told, mine] = sorted(i for b in known for i in waits.get(b, ()))
         return self._waits[told, mine]
 
