@@ -426,7 +426,7 @@ def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> s
 
 def _beyond_in_some_thread(reach: ReachMap, place: Placed, slot: Expr, depth: int) -> str | None:
     """Say which threads bring a slot past the depth: `full.wait(wg_id, ...)`."""
-    if any(True for _ in variables_in(slot)):
+    if isinstance(slot, Const) or any(True for _ in variables_in(slot)):
         return None
     outcome = reach.condition(Apply(Operator.GREATER_EQUAL, (slot, Const(depth))))
     reached = reach.by_operation.get(id(place.operation)) if outcome.yes else None

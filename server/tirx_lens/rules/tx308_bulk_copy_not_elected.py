@@ -34,7 +34,7 @@ _LOAD = (
 
 
 # Before 0.25 a block named the scope of the operations in it, and TVM elected for wider ones.
-_SCOPE_BLOCK = re.compile(r"^\s*with \w+\.(?:cta|warpgroup|warp)\(", re.MULTILINE)
+_SCOPE_BLOCK = re.compile(r"with \w+\.(?:cta|warpgroup|warp)\(")
 
 
 class BulkCopyNotElected(Rule):
@@ -253,7 +253,7 @@ class BulkCopyNotElected(Rule):
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Count, for each TMA copy, the threads that issue it with the same operands."""
         reach = view.reach
-        if reach is None or any(map(_SCOPE_BLOCK.search, view.texts)):
+        if reach is None or any(map(_has_scope_block, view.texts)):
             return
         for operation, copy in engine_copies(reach).items():
             reached = reach.by_operation[operation]
@@ -293,6 +293,13 @@ class BulkCopyNotElected(Rule):
             fix=elected(view, reached) if fixable else None,
             related=guards_and_calls(reached),
         )
+
+
+def _has_scope_block(text: str) -> bool:
+    """Tell whether a line begins with the `with` of a scope."""
+    found = _SCOPE_BLOCK.finditer(text)
+    lines = (text[text.rfind("\n", 0, block.start()) + 1 : block.start()] for block in found)
+    return any(not line.strip() for line in lines)
 
 
 def _times(operation: Operation, who: Participants, shape: Shape) -> int:

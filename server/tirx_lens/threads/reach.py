@@ -80,9 +80,13 @@ class Reached:
     index: int = field(compare=False)
 
 
+by_index = attrgetter("index")
+"""What places are sorted and searched by."""
+
+
 def in_order(places: Iterable[Reached]) -> list[Reached]:
     """Return places of one map in program order."""
-    return sorted(places, key=attrgetter("index"))
+    return sorted(places, key=by_index)
 
 
 @dataclass(frozen=True)
@@ -254,8 +258,9 @@ class _Walker:
 
     def _note(self, operation: Operation, who: Participants) -> None:
         index = len(self.reached)
-        place = Reached(operation, who, self._guards, self._returned, self._loops, index)
-        self.reached.append(place)
+        self.reached.append(
+            Reached(operation, who, self._guards, self._returned, self._loops, index)
+        )
 
     def _branch(self, branch: Branch, coming: Participants) -> Participants:
         condition, asked = self._outcome(branch)

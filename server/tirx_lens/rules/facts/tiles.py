@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.nesting import turns
+from tirx_lens.threads.reach import by_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,17 +72,21 @@ def _loops_of_blocks(reach: ReachMap) -> Iterable[tuple[Loop, ...]]:
 def _walk(loop: Loop, reach: ReachMap) -> Walk | None:
     """Return the walk of a loop over tiles, if it is one and is tested where it is entered."""
     scheduler = scheduler_of(loop)
-    calls = reach.by_receiver.get(scheduler, ()) if scheduler is not None else ()
-    tests = [call for call in calls if call.operation.name == "valid"]
-    if scheduler is None or not tests:
+    if scheduler is None:
+        return None
+    calls = reach.by_receiver.get(scheduler, ())
+    first_test = next((call.index for call in calls if call.operation.name == "valid"), None)
+    if first_test is None:
         return None
     inside = reach.spans[id(loop)]
-    behind_test = range(max(inside.start, tests[0].index + 1), inside.stop)
-    if not behind_test:
+    start = max(inside.start, first_test + 1)  # what stands above it is not behind a test
+    if start not in inside:
         return None
-    entered = next(test for test in reversed(tests) if test.index < behind_test.start)
-    steps = [c for c in calls if c.index in behind_test and c.operation.name != "valid"]
-    opaque = any(call.index in behind_test for call in reach.of(Op.OPAQUE))
+    above = bisect_left(calls, start, key=by_index)
+    behind = calls[above : bisect_left(calls, inside.stop, key=by_index)]
+    entered = next(c for c in reversed(calls[:above]) if c.operation.name == "valid")
+    steps = [call for call in behind if call.operation.name != "valid"]
+    opaque = any(start <= call.index < inside.stop for call in reach.of(Op.OPAQUE))
     return Walk(loop, scheduler, entered, steps, opaque)
 
 
@@ -134,23 +140,22 @@ def first_work(walk: Walk, reach: ReachMap, view: KernelView) -> Reached | None:
     if len(walk.steps) != 1 or walk.steps[0].loops[-1:] != (walk.loop,) or walk.opaque:
         return None
     step = walk.steps[0].index
-    inside = reach.spans[id(walk.loop)]
+    users = view.once(_users_of_schedulers)
     late: list[Reached] = []
-    for user in handoffs(view).users.get(walk.scheduler, ()):
-        reached = reach.by_operation.get(id(user.operation))
-        if reached is None or reached.index not in inside:
+    for reached in reach.inside(walk.loop):
+        if id(reached.operation) not in users:
             continue
         given = (*reached.operation.arguments, *(v for _, v in reached.operation.keywords))
         places = [
-            place
+            one
             for value in given
             if value.weight > 1  # else it has no member
-            for place in _positions(value, walk.scheduler)
+            for one in _positions(value, walk.scheduler)
         ]
         if not places:
             continue
         if reached.index < step or not all(
-            _is_now(place, reached, walk, view.source) for place in places
+            _is_now(one, reached, walk, view.source) for one in places
         ):
             return None
         if any(_asks(guard, walk) for guard in reached.guards):
@@ -158,6 +163,13 @@ def first_work(walk: Walk, reach: ReachMap, view: KernelView) -> Reached | None:
         if reached.operation.op in _COPIES:
             late.append(reached)
     return late[0] if late else None
+
+
+def _users_of_schedulers(view: KernelView) -> frozenset[int]:
+    """Return the operations that name a scheduler, by their identity."""
+    users = handoffs(view).users
+    named = (users[one] for one in users if one.kind is ObjectKind.SCHEDULER)
+    return frozenset(id(place.operation) for places in named for place in places)
 
 
 def _asks(guard: Guard, walk: Walk) -> bool:
@@ -181,9 +193,9 @@ def _positions(expr: Expr, scheduler: KernelObject) -> Iterator[Span]:
         yield from _positions(part, scheduler)
 
 
-def _is_now(place: Span, reached: Reached, walk: Walk, source: SourceText) -> bool:
+def _is_now(read: Span, reached: Reached, walk: Walk, source: SourceText) -> bool:
     """Tell whether a position is read when the operation is executed: a `T.meta_var` is."""
-    if reached.operation.span.contains(place):
+    if reached.operation.span.contains(read):
         return True
-    above = not walk.loop.span.contains(place)
-    return above and "meta_var" in source.line_before(place.start)
+    above = not walk.loop.span.contains(read)
+    return above and "meta_var" in source.line_before(read.start)
