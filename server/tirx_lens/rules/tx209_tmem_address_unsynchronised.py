@@ -247,7 +247,7 @@ def _word(operation: Operation) -> Item | None:
     match operation.arguments[0]:
         case Call(callee=Path(), arguments=(Item() as word,)):
             return word
-    buffer = next(buffers_in(operation.arguments[0]), None)
+    buffer = next(iter(buffers_in(operation.arguments[0])), None)
     return Item(Ref(buffer), Const(0)) if buffer is not None else None
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MOST_VALUES = 16
 """Of an id by which threads are told apart."""
 
+_LOGIC = (Operator.AND, Operator.OR, Operator.NOT)
+
 
 @dataclass(slots=True)
 class StateRegisters:
@@ -136,7 +138,14 @@ class Registers:
         return self.value(expr.then if chosen else expr.otherwise)
 
     def _apply(self, expr: Apply) -> int | None:
-        operator, values = expr.operator, [self.value(operand) for operand in expr.operands]
+        operator, operands = expr.operator, expr.operands
+        if len(operands) == 2 and operator not in _LOGIC:
+            left, right = self.value(operands[0]), self.value(operands[1])
+            if left is None or right is None:
+                return None
+            computed = self.shared.reach.compute(operator, left, right)
+            return int(computed) if isinstance(computed, int) else None
+        values = [self.value(operand) for operand in operands]
         if operator is Operator.AND or operator is Operator.OR:
             decides = operator is Operator.OR
             if any(value is not None and bool(value) is decides for value in values):
@@ -144,10 +153,7 @@ class Registers:
             return None if None in values else int(not decides)
         if operator is Operator.NOT:
             return None if values[0] is None else int(not values[0])
-        if len(values) != 2 or values[0] is None or values[1] is None:
-            return None
-        computed = self.shared.reach.compute(operator, values[0], values[1])
-        return int(computed) if isinstance(computed, int) else None
+        return None
 
     def _is_stale(self, taken_at: int, held: StateRegisters) -> bool:
         """Tell whether a state may have moved since a `T.let` took a value of it."""

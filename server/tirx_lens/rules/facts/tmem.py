@@ -119,11 +119,13 @@ def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:
     return tuple(r for r in regions if r is not None and memory_of(r.buffer) is Memory.LOCAL)
 
 
-def named_by(operation: Operation) -> Iterator[KernelObject]:
-    """Yield the buffers that the operands of an operation name."""
+def named_by(operation: Operation) -> list[KernelObject]:
+    """Return the buffers that the operands of an operation name."""
+    found: list[KernelObject] = []
     for value in (*operation.arguments, *[value for _, value in operation.keywords]):
         if value.weight > 1 or isinstance(value, Ref):  # as few are
-            yield from buffers_in(value)
+            found += buffers_in(value)
+    return found
 
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tirx_lens.model.expr import Expr, Id, parts_of
 from tirx_lens.model.kernel import Block, Branch, Loop, Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.model.record import record
 from tirx_lens.rules.facts.arrival_targets import ArrivalTargets
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
@@ -53,7 +54,8 @@ class Group:
         return (self.threads & -self.threads).bit_length() - 1
 
 
-class Use(NamedTuple):
+@record(eq=False)
+class Use:
     """One time that a group waits or arrives at a slot; `parity` is None for arrivals.
 
     `ctas` are those whose copy of the barrier is used.
