@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -321,18 +320,23 @@ def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
 class _Signals:
     """Who arrives at each barrier, and who waits for it: unions of threads that may."""
 
-    arriving: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
-    waiting: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
+    arriving: dict[KernelObject, int] = field(default_factory=dict)
+    waiting: dict[KernelObject, int] = field(default_factory=dict)
 
 
 def _signals(view: KernelView) -> _Signals:
     found = _Signals()
     for barrier, calls in view.reach.by_receiver.items() if view.reach is not None else ():
+        arriving = waiting = 0
         for reached in calls:
             if reached.operation.op in _ARRIVALS:
-                found.arriving[barrier] |= reached.participants.possible
+                arriving |= reached.participants.possible
             elif reached.operation.op is Op.BARRIER_WAIT:
-                found.waiting[barrier] |= reached.participants.possible
+                waiting |= reached.participants.possible
+        if arriving:
+            found.arriving[barrier] = arriving
+        if waiting:
+            found.waiting[barrier] = waiting
     return found
 
 

@@ -381,6 +381,6 @@ def _state_of(operation: Operation) -> KernelObject | None:
 
 
 def _ids_in(expr: Expr) -> list[Id]:
-    if isinstance(expr, Id):
-        return [expr]
+    if expr.weight == 1:  # as most are
+        return [expr] if isinstance(expr, Id) else []
     return [one for part in parts_of(expr) for one in _ids_in(part)]
