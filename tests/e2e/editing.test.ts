@@ -17,12 +17,11 @@ scenario(
     const problem = page.locator(".markers-panel .monaco-list-row", { hasText: "cta_sync" }).first();
     await problem.waitFor();
     assert.match(await problem.innerText(), /TX102/);
-    await problem.dblclick();
+    await window.goToProblem(problem);
     await page.waitForSelector(".monaco-editor .squiggly-error");
     await window.picture("1-problem");
 
-    await page.keyboard.press("Control+.");
-    await page.locator(".action-widget .monaco-list-row", { hasText: "warpgroup_sync" }).first().waitFor();
+    await window.quickFix("warpgroup_sync");
     await window.picture("2-quick-fix");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".monaco-editor .squiggly-error", { state: "detached" });

@@ -66,10 +66,8 @@ scenario(
     await page.keyboard.press("Control+Z");
     await problem.filter({ hasText: "128 of 256 threads" }).first().waitFor();
 
-    await problem.first().dblclick();
-    await sync.locator(".view-line", { hasText: "cta_sync" }).waitFor();
-    await page.keyboard.press("Control+.");
-    await page.locator(".action-widget .monaco-list-row", { hasText: "Synchronise warpgroup 0 only" }).first().waitFor();
+    await window.goToProblem(problem.first());
+    await window.quickFix("Synchronise warpgroup 0 only");
     await window.picture("3-fixes");
     await page.keyboard.press("Enter");
     await cell("warpgroup_sync.10.").first().waitFor();

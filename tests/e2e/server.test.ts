@@ -47,7 +47,7 @@ scenario(
     await window.pressIn(told, "Restart Server");
     await seesProblem(window);
     // What was typed meanwhile is still there, and is what the new server looks at.
-    await page.locator(".markers-panel .monaco-list-row", { hasText: "cta_sync" }).first().dblclick();
+    await window.goToProblem(page.locator(".markers-panel .monaco-list-row", { hasText: "cta_sync" }).first());
     await page.keyboard.type("pass");
     await page.locator(".markers-panel .monaco-list-row", { hasText: "cta_sync" }).first().waitFor({ state: "detached" });
     assert.equal(readFileSync(editor.file("broken.py"), "utf8"), BROKEN);

@@ -127,12 +127,10 @@ scenario(
     const { page } = window;
     // The finding itself offers it.
     await page.keyboard.press("Control+Shift+M");
-    await page.locator(".markers-panel .monaco-list-row", { hasText: "TX309" }).first().dblclick();
+    await window.goToProblem(page.locator(".markers-panel .monaco-list-row", { hasText: "TX309" }).first());
     await page.waitForSelector(".monaco-editor .squiggly-error");
-    await page.keyboard.press("Control+.");
-    await page.locator(".action-widget .monaco-list-row", { hasText: "Show in timeline" }).first().click();
     const timeline = view(window);
-    await timeline.locator("strong.bad", { hasText: "1 race" }).waitFor();
+    await window.chooseQuickFix("Show in timeline", timeline.locator("strong.bad", { hasText: "1 race" }));
     assert.equal(await timeline.locator("g.bar.clash").count(), 2);
     await timeline.locator(".event .clash-text", { hasText: "writes over what is perhaps still being read" }).waitFor();
     await window.picture("1-race");

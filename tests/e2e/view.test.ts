@@ -21,7 +21,7 @@ scenario(
     await inCuda.waitFor();
     await problems.filter({ hasText: ".cu" }).first().waitFor();
     await problems.filter({ hasText: "broken.py" }).first().waitFor();
-    await inCuda.dblclick();
+    await window.goToProblem(inCuda);
     await cuda.locator(".squiggly-error").first().waitFor();
     await window.picture("1-both");
   },

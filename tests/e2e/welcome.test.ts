@@ -60,9 +60,7 @@ scenario(
     await window.picture("2-sample");
     await page.keyboard.press("F8");
     await page.keyboard.press("Escape");
-    await page.keyboard.press("Control+.");
-    await page.locator(".action-widget .monaco-list-row", { hasText: "Synchronise warpgroup 0 only" }).first().click();
-    await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
+    await window.chooseQuickFix("Synchronise warpgroup 0 only", page.locator(".squiggly-error").first(), "detached");
     await window.save();
     await backToWalkthrough(window);
     await isDone(window, "finding");

@@ -172,6 +172,43 @@ export class Window {
     await notification.locator(".monaco-button", { hasText: button }).click();
   }
 
+  /** Go to the place of a row of the Problems view, and wait until what is typed goes there. */
+  async goToProblem(problem: Locator): Promise<void> {
+    await problem.dblclick();
+    await this.page.locator(".monaco-editor.focused").first().waitFor();
+  }
+
+  /** Ask for the quick fixes at the cursor, and return the one with this text; the first is chosen. */
+  async quickFix(text: string): Promise<Locator> {
+    const fix = this.page.locator(".action-widget .monaco-list-row", { hasText: text }).first();
+    // Before the cursor is where it was sent, or while findings come anew, there is none to list.
+    for (const limit of [LIMIT_MS / 12, LIMIT_MS / 4, LIMIT_MS / 2]) {
+      if (await fix.isVisible()) {
+        break; // the keys that ask for the list choose in it once it is there
+      }
+      await this.page.keyboard.press("Control+.");
+      if (await appeared(fix, limit)) {
+        break;
+      }
+      await this.page.keyboard.press("Escape");
+    }
+    await fix.waitFor();
+    return fix;
+  }
+
+  /** Choose a quick fix at the cursor, and wait for what it leads to. */
+  async chooseQuickFix(text: string, outcome: Locator, state: "visible" | "detached" = "visible"): Promise<void> {
+    // The list is drawn anew when findings come: a click may meet the old one.
+    for (const timeout of [LIMIT_MS / 4, LIMIT_MS / 4, LIMIT_MS / 2]) {
+      const fix = await this.quickFix(text);
+      const clicked = await fix.click({ timeout }).then(yes, no);
+      if (clicked && (await outcome.waitFor({ state, timeout }).then(yes, no))) {
+        break;
+      }
+    }
+    await outcome.waitFor({ state });
+  }
+
   /** Save the active editor. */
   async save(): Promise<void> {
     const active = this.page.locator(".editor-group-container.active .tab.active");
@@ -191,8 +228,13 @@ export class Window {
 
 /** Whether something comes onto the screen within a time. */
 async function appeared(what: Locator, limit: number): Promise<boolean> {
-  return what.waitFor({ timeout: limit }).then(
-    () => true,
-    () => false,
-  );
+  return what.waitFor({ timeout: limit }).then(yes, no);
+}
+
+function yes(): boolean {
+  return true;
+}
+
+function no(): boolean {
+  return false;
 }
