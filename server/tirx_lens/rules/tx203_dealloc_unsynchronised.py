@@ -270,15 +270,13 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
         return None
     index = freed.reached.index
     own = [
-        (position, one)
+        one
         for one in reach.of(*_BARRIERS, Op.GEMM_ASYNC, Op.TILE_OP)
-        if (position := one.index) < index and one.participants.possible & mine
+        if one.index < index and one.participants.possible & mine
     ]
-    own_last = max((i for i, one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
+    own_last = max((one.index for one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
     barriers = [
-        (position, one)
-        for position, one in own
-        if one.operation.op in _BARRIERS or may_meet_inside(one.operation)
+        one for one in own if one.operation.op in _BARRIERS or may_meet_inside(one.operation)
     ]
     orders: dict[int, int] = {}  # where the last barrier stands that orders an access of a set
     for access in reversed(view.once(tmem_users)):
@@ -287,8 +285,7 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
             continue
         start = max(_start_of_role(reach, position, access, mine), own_last)
         if who not in orders:
-            signalled = _signalled_after(view, who)
-            orders[who] = max((i for i, one in barriers if _orders(one, signalled)), default=-1)
+            orders[who] = _last_order(view, barriers, who)
         if orders[who] <= start:
             return access
     return None
@@ -308,12 +305,21 @@ def _start_of_role(reach: ReachMap, position: int, access: Reached, mine: int) -
     return reach.spans[id(outermost)].start - 1
 
 
-def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
-    """Tell whether a barrier may put the freeing warp after what signals these barriers."""
-    operation = reached.operation
-    if operation.op is not Op.BARRIER_WAIT:
-        return True  # all who come meet
-    return operation.receiver is None or operation.receiver in signalled
+def _last_order(view: KernelView, barriers: list[Reached], who: int) -> int:
+    """Return the index of the last barrier that may put the freeing warp after some threads.
+
+    Some barrier of its own, in program order; -1 where none does.
+    """
+    signalled: frozenset[KernelObject] | None = None
+    for reached in reversed(barriers):
+        barrier = reached.operation.receiver
+        if reached.operation.op is not Op.BARRIER_WAIT or barrier is None:
+            return reached.index  # all who come meet, or it may be any barrier
+        if signalled is None:
+            signalled = _signalled_after(view, who)
+        if barrier in signalled:
+            return reached.index
+    return -1
 
 
 @dataclass(slots=True)

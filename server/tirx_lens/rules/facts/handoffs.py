@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -75,11 +74,6 @@ class Handoffs:
     """The calls of methods of each object, in program order."""
     users: Mapping[KernelObject, list[Placed]]
     """The operations that name each object, as whose method it is or in arguments, in order."""
-
-    @cached_property
-    def order(self) -> Mapping[int, int]:
-        """Which operation of the program each is, by identity."""
-        return {id(place): number for number, place in enumerate(self.program)}
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is; None where it may be two.

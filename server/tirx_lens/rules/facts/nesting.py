@@ -34,15 +34,16 @@ _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
 class Placed:
     """An operation and what stands around it, outermost first, the `loops` of that by themselves.
 
-    `given` are the objects that its arguments name. It `is_chosen` where the host decides if it
-    exists, and the text does not say how.
+    `index` is its place among all operations, `given` are the objects that its arguments name. It
+    `is_chosen` where the host decides if it exists, and the text does not say how.
     """
 
     operation: Operation
     around: tuple[Branch | Loop, ...]
-    loops: tuple[Loop, ...] = field(compare=False, default=())
-    given: tuple[KernelObject, ...] = field(compare=False, default=())
-    is_chosen: bool = field(compare=False, default=False)
+    loops: tuple[Loop, ...] = field(compare=False)
+    index: int = field(compare=False)
+    given: tuple[KernelObject, ...] = field(compare=False)
+    is_chosen: bool = field(compare=False)
 
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
@@ -85,7 +86,7 @@ def _place(block: Block, around: _Around, found: list[Placed]) -> None:
     for statement in block.statements:
         if isinstance(statement, Operation):
             given = _given_to(statement)
-            found.append(Placed(statement, parts, loops, given, is_chosen))
+            found.append(Placed(statement, parts, loops, len(found), given, is_chosen))
         elif isinstance(statement, Branch):
             chosen = is_chosen or is_host(statement.condition)
             inner = _Around((*parts, statement), loops, chosen)

@@ -46,12 +46,12 @@ class StateRegisters:
 class Shared:
     """What is the same for all threads that are followed.
 
-    `keys` are the states of variables, by the identity of the expression. `ids` has, for each scope
-    id, the threads that have each of its values.
+    `taken` says which state a variable is of, and whether it is its phase, by the identity of the
+    expression. `ids` has, for each scope id, the threads that have each of its values.
     """
 
     reach: ReachMap
-    keys: dict[int, tuple[str, int]] = field(default_factory=dict)
+    taken: dict[int, tuple[tuple[str, int], bool]] = field(default_factory=dict)
     ids: dict[Id, list[int]] = field(default_factory=dict)
 
     def holders(self, scope_id: Id) -> list[int]:
@@ -123,13 +123,14 @@ class Registers:
         counter = self.counters.get(expr.declared)
         if counter is not None:
             return counter
-        key = self.shared.keys.get(id(expr))
-        if key is None:
-            key = self.shared.keys[id(expr)] = state_key(expr)
+        taken = self.shared.taken.get(id(expr))
+        if taken is None:
+            taken = self.shared.taken[id(expr)] = state_key(expr), expr.name.endswith(".phase")
+        key, is_phase = taken
         held = self.states.get(key)
         if held is None or (expr.let_at is not None and self._is_stale(expr.let_at, held)):
             return None
-        return held.phase if expr.name.endswith(".phase") else held.stage
+        return held.phase if is_phase else held.stage
 
     def _select(self, expr: Select) -> int | None:
         chosen = self.value(expr.condition)
