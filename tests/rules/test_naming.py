@@ -9,7 +9,7 @@ import pytest
 
 from tirx_lens.files import read_source
 from tirx_lens.model.expr import Expr, Ref, parts_of
-from tirx_lens.model.kernel import Op, Operation
+from tirx_lens.model.kernel import Loop, Op, Operation
 from tirx_lens.model.source import SourceText
 from tirx_lens.rules.facts.bulk import bulk_copy
 from tirx_lens.rules.facts.engine_copies import engine_copies
@@ -65,6 +65,9 @@ def test_users_of_an_object_are_the_operations_that_name_it(path: Path):
             id(place): (place.operation.receiver, *map(_target, _refs_of(place.operation)))
             for place in found.program
         }
+        assert [place.index for place in found.program] == list(range(len(found.program)))
+        for place in found.program:
+            assert place.loops == tuple(one for one in place.around if isinstance(one, Loop))
         everything = {one for names in named.values() for one in names if one is not None}
         assert found.users.keys() == everything
         for one, users in found.users.items():
