@@ -102,6 +102,7 @@ class TextMemories:
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
+        self._text = object()  # what tells its kernels from those of other texts
         self._met: dict[tuple[str | None, str], int] = {}
 
     def begin_version(self) -> None:
@@ -111,4 +112,4 @@ class TextMemories:
     def of(self, builder: str | None, kernel: str) -> KernelMemory:
         """Return the memory of the next kernel of a name in a builder."""
         number = self._met[builder, kernel] = self._met.get((builder, kernel), 0) + 1
-        return self._memories.of((self, builder, kernel, number))
+        return self._memories.of((self._text, builder, kernel, number))
