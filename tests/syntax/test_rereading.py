@@ -148,6 +148,7 @@ def build(rows: int):
             full.arrive(stage, WIDTH)
 
         row = T.meta_var(rows)
+        tile = T.meta_var(0)
         parts = [full]
         if wg_id == 0:
             state = PipelineState(DEPTH, phase=1)
@@ -159,7 +160,7 @@ def build(rows: int):
                 )
                 state.advance()
         elif wg_id == 1:
-            parts[0].wait(0, 0)
+            parts[0].wait(tile\u200b + 0, 0)
             count = T.local_scalar("int32")
             count = count + 1
             with T.thread([T.elect()]):
@@ -195,6 +196,7 @@ build(1)
         ("full.arrive(stage, WIDTH)", "full.arrive(stage, 1)"),
         ("row = T.meta_var(rows)", "row = T.meta_var(rows + 1)"),
         ("row = T.meta_var(rows)", "row = T.meta_var( rows)"),
+        ("tile = T.meta_var(0)", "tile = T.meta_var(1)"),
         ("parts = [full]", "parts = [full]\n        parts.append(full)"),
         ("parts = [full]", "parts = [pipe.full]"),
         ("wg_id == 0", "wg_id == 1 - 1"),

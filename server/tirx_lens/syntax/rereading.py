@@ -6,12 +6,12 @@ stood for. Its part of the model is taken over, and its places are moved in the 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.span import shift
 from tirx_lens.syntax.alike import ONE_OF_A_KIND, settle, settle_around
+from tirx_lens.syntax.words import words_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.expressions import ExpressionReader
     from tirx_lens.syntax.gathered import Gathered
     from tirx_lens.syntax.scope import Scope
-
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,7 @@ class Rereading:
             own.append(self._text[at : start + offset])
             at = start + offset + one.length
         own.append(self._text[at:end])
-        found = _WORD.findall(b"\n".join(own))
+        found = words_in(b"\n".join(own))
         words.update(word.decode("utf-8", errors="replace") for word in found)
         return words
 

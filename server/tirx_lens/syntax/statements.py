@@ -18,6 +18,7 @@ from tirx_lens.syntax.imports import STATEMENTS
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.reparse import Reparser, is_of_module
 from tirx_lens.syntax.tree import children_of, field_of, text_of
+from tirx_lens.syntax.words import words_in
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tirx_lens.syntax.library import Library
     from tirx_lens.syntax.memory import TextMemories
 
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
@@ -152,7 +152,7 @@ class VersionReader:
 
 
 def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
-    words = frozenset(_WORD.findall(text))
+    words = frozenset(words_in(text))
     definition = field_of(node, "definition") or node
     binds = words if b":=" in text else _bound(definition, words)
     has_kernels = b"@" in text  # a kernel is a decorated function
@@ -177,7 +177,7 @@ def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
         while assigned is not None and assigned.type in _ASSIGNMENTS:
             targets.append(text_of(assigned.child_by_field_name("left") or assigned))
             assigned = field_of(assigned, "right")
-    return frozenset(_WORD.findall(" ".join(targets).encode()))
+    return frozenset(words_in(" ".join(targets).encode()))
 
 
 def _whole_lines(data: bytes, node: Node) -> Span:
@@ -208,7 +208,7 @@ class _Dependencies:
             calls = [call for name in sorted(statement.defines) for call in self._of(name, index)]
             words = set(statement.words)
             for call in calls:
-                words.update(_WORD.findall(call))
+                words.update(words_in(call))
             above = self._needed(words, index)
             needed = [self._placed[i] for i in above]
             others = tuple(other.statement for other in needed)
