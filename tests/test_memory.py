@@ -18,7 +18,7 @@ from tirx_lens.model.source import SourceText
 from tirx_lens.syntax.read import open_library
 from tirx_lens.syntax.recent import KEPT, Recent
 from tirx_lens.syntax.reparse import Reparser, split
-from tirx_lens.syntax.statements import Statement
+from tirx_lens.syntax.statements import Statement, VersionReader
 from tirx_lens.workspace import SourceCache, WorkspaceModules
 
 if TYPE_CHECKING:
@@ -160,6 +160,20 @@ def test_texts_of_modules_are_forgotten_with_what_speaks_of_them(session: Sessio
     # Each of two libraries keeps those of as many versions as it keeps anything of.
     assert held[ImportedText] <= 2 * (KEPT + 3)
     assert held[ModuleText] <= 2 * (KEPT + 3)
+
+
+def test_words_are_held_once_by_all_versions_of_all_texts() -> None:
+    held: dict[str, set[int]] = {}
+    for name in NAMES:
+        text = (KERNELS / f"{name}.py").read_text("utf-8")
+        reader = VersionReader()
+        for number in range(3):
+            reader.read(text.replace("T.handle", f"T.handle_{number}").encode())
+        for statement in reader._known.values():
+            for word in statement.words:
+                held.setdefault(word, set()).add(id(word))
+    assert len(held) > 100
+    assert not [word for word, objects in held.items() if len(objects) > 1]
 
 
 def test_trees_are_kept_of_the_newest_versions_alone() -> None:

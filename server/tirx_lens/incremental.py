@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.rule import Question, ReadAnew
     from tirx_lens.syntax.library import Answered, Library
+    from tirx_lens.syntax.reparse import Room
     from tirx_lens.syntax.statements import Unit, Version
 
 _ROOM = 8
@@ -46,12 +47,18 @@ class Analyser:
     An analyser may be dropped at any time and another begun. Not for two threads at once.
     """
 
-    def __init__(self, library: Library | None = None, memories: Memories | None = None) -> None:
+    def __init__(
+        self,
+        library: Library | None = None,
+        memories: Memories | None = None,
+        room: Room | None = None,
+    ) -> None:
         """`library` has the modules around the document; it is this analyser's alone.
 
-        `memories` are those of kernels that are edited; several analysers may share them.
+        `memories` are those of kernels that are edited, and `room` is for trees: of this document
+        and others.
         """
-        self._reader = VersionReader()
+        self._reader = VersionReader(room)
         self._library = library
         self._kept: Recent[tuple[object, ...], _Kept] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import platform
+import threading
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,24 @@ async def test_an_edit_puts_it_off_and_an_end_does_away_with_it():
     giving_back.close()
     await until(lambda: len(asyncio.all_tasks()) == 1)
     assert given == []
+
+
+async def test_it_is_not_given_back_while_kernels_run():
+    given: list[bool] = []
+    background = Background()
+    giving_back = GivingBack(background, given.append, quiet=0.001)
+    end = threading.Event()
+    run = asyncio.create_task(background.run(end.wait))
+    await asyncio.sleep(0)
+    giving_back.note_edit()
+    for _ in range(20):  # it looks again and again
+        await asyncio.sleep(0.001)
+        assert background.is_busy
+        assert given == []
+    end.set()
+    await run
+    assert not background.is_busy
+    await until(lambda: given)
 
 
 async def test_one_that_fails_is_tried_again_after_the_next_edit():

@@ -24,6 +24,12 @@ class Background:
         self._wanted = threads
         self._threads: list[threading.Thread] = []
         self._queue: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._awaited = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for what a function gives."""
+        return self._awaited > 0
 
     async def run(self, function: Callable[[], T]) -> T:
         """Call `function` on one of the threads and return, or raise, what it does."""
@@ -34,9 +40,11 @@ class Background:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._queue.put((function, loop, future))
+        self._awaited += 1
         try:
             return await future
         finally:  # what was raised knows this frame, and the future what was raised
+            self._awaited -= 1
             del future
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 class GivingBack:
     """Calls `give_back` once it has been quiet for a while, on a thread of the background.
 
-    An edit costs the reading of a clock.
+    It is not quiet while kernels run, which may take longer. An edit costs the reading of a clock.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class GivingBack:
 
     async def _wait(self) -> None:
         loop = asyncio.get_running_loop()
-        while (left := self._last + self._quiet - loop.time()) > 0:
-            await asyncio.sleep(left)
+        while (left := self._last + self._quiet - loop.time()) > 0 or self._background.is_busy:
+            await asyncio.sleep(left if left > 0 else self._quiet)
         has_closed, self._has_closed, self._waiting = self._has_closed, False, None
         try:
             await self._background.run(lambda: self._give_back(has_closed))

@@ -36,7 +36,7 @@ from tirx_lens.lsp.doctor import doctor_reply
 from tirx_lens.lsp.documents import Document, Documents
 from tirx_lens.lsp.environments import Environments
 from tirx_lens.lsp.file_version import FileVersions
-from tirx_lens.lsp.giving_back import GivingBack
+from tirx_lens.lsp.giving_back import GivingBack, give_memory_back
 from tirx_lens.lsp.logs import ClientLog, set_level
 from tirx_lens.lsp.notebooks import NOTEBOOKS, NotebookDocument, ShownCells
 from tirx_lens.lsp.parent import wait_for_end
@@ -47,6 +47,7 @@ from tirx_lens.lsp.settings import SECTION, Settings, read_settings, told, unkno
 from tirx_lens.lsp.suspects import suspects_reply
 from tirx_lens.lsp.targets import WorkspaceTargets
 from tirx_lens.lsp.timeline import timeline_reply
+from tirx_lens.lsp.tree_room import TreeRoom
 from tirx_lens.lsp.whole_messages import SHOW, WholeMessages
 from tirx_lens.lsp.worksheet import reply_to
 from tirx_lens.model.source import Encoding
@@ -89,7 +90,8 @@ class LensServer(LanguageServer):
         self.documents = Documents()
         self.settings = Settings()
         self.background = Background()
-        self.giving_back = GivingBack(self.background)
+        self.tree_room = TreeRoom()
+        self.giving_back = GivingBack(self.background, self._give_back)
         self.environments = Environments(self)
         self.versions = FileVersions(self)
         self.projects = Projects(self)
@@ -382,6 +384,10 @@ class LensServer(LanguageServer):
 
         selection = self.projects.options(document.uri).selection
         return admitted(said, selection, document.source)
+
+    def _give_back(self, has_closed: bool) -> None:
+        self.tree_room.shrink()
+        give_memory_back(has_closed)
 
     async def _end_with(self, process_id: int) -> None:
         await wait_for_end(process_id)

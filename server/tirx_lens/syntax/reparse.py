@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tree_sitter import Parser, Range
 
@@ -48,6 +48,31 @@ class _Parsed:
     tree: Tree
 
 
+class _Trees:
+    """The trees that the next version of a text is parsed from."""
+
+    def __init__(self) -> None:
+        self.whole: _Parsed | None = None
+        self.by_text: Recent[bytes, _Parsed] = Recent(_KEPT_TREES)
+        self.by_index: dict[int, _Parsed] = {}
+        self.versions_without_errors = 0
+
+    def all(self) -> list[_Parsed]:
+        """Return each tree once."""
+        kept = [*self.by_text.values(), *self.by_index.values(), *filter(None, [self.whole])]
+        return list({id(one): one for one in kept}.values())
+
+
+class Room(Protocol):
+    """Says how long trees are kept beside those of other texts."""
+
+    def take(self, reparser: Reparser, size: int) -> None:
+        """Note that one has just parsed a text, and keeps trees of `size` bytes of text.
+
+        From then on `forget_trees` of it may be called, on any thread.
+        """
+
+
 class Reparser:
     """Parses the versions of one text, each from newest one before it that had no errors.
 
@@ -55,50 +80,65 @@ class Reparser:
     parser guessed in it may not be what it would guess afresh.
     """
 
-    def __init__(self) -> None:
-        self._whole: _Parsed | None = None
-        self._by_text: Recent[bytes, _Parsed] = Recent(_KEPT_TREES)
-        self._by_index: dict[int, _Parsed] = {}
-        self._versions_without_errors = 0
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room
+        self._kept: _Trees | None = None
 
     @property
     def trees(self) -> int:
         """How many trees are kept for the next version."""
-        kept = [*self._by_text.values(), *self._by_index.values()]
-        return len({id(one) for one in (*kept, *filter(None, [self._whole]))})
+        return len(self._kept.all()) if self._kept is not None else 0
+
+    def forget_trees(self) -> None:
+        """Keep no tree: the next version is parsed from nothing."""
+        self._kept = None
 
     def parse(self, data: bytes) -> tuple[Node, ...]:
         """Parse the next version of the text."""
-        whole = _parse(data, data, Span(0, len(data)), 0, self._whole)
-        if not whole.tree.root_node.has_error:
-            self._whole = whole
-            self._versions_without_errors += 1
-            if self._versions_without_errors > KEPT:
-                self._by_text, self._by_index = Recent(_KEPT_TREES), {}
-            return (whole.tree.root_node,)
-        self._versions_without_errors = 0
-        self._by_text.begin_version()
-        before, self._by_index = self._by_index, {}
-        roots = []
-        row = 0
-        for index, span in enumerate(split(data)):
-            roots.append(self._part(index, data, span, row, before.get(index)))
-            row += data.count(b"\n", span.start, span.end)
-        return tuple(roots)
+        kept = self._kept or _Trees()
+        roots = _parse_next(data, kept)
+        self._kept = kept
+        if self._room is not None:
+            self._room.take(self, sum(len(one.text) for one in kept.all()))
+        return roots
 
-    def _part(self, index: int, data: bytes, span: Span, row: int, before: _Parsed | None) -> Node:
-        """Parse a part; `before` is the newest tree without errors of the part of that number."""
-        text = data[span.start : span.end]
-        parsed = known = self._by_text.get(text)
-        if parsed is None or (parsed.span, parsed.row) != (span, row):
-            parsed = _parse(data, text, span, row, known or before)
-        is_good = not parsed.tree.root_node.has_error
-        if is_good and parsed is not known:
-            self._by_text.put(text, parsed)
-        newest = parsed if is_good else before
-        if newest is not None:
-            self._by_index[index] = newest
-        return parsed.tree.root_node
+
+def _parse_next(data: bytes, kept: _Trees) -> tuple[Node, ...]:
+    """Parse a text from what is kept of those before it, and keep what is good for the next."""
+    whole = _parse(data, data, Span(0, len(data)), 0, kept.whole)
+    if not whole.tree.root_node.has_error:
+        kept.whole = whole
+        kept.versions_without_errors += 1
+        if kept.versions_without_errors > KEPT:
+            kept.by_text, kept.by_index = Recent(_KEPT_TREES), {}
+        return (whole.tree.root_node,)
+    del whole  # as large as those of its parts together
+    kept.versions_without_errors = 0
+    kept.by_text.begin_version()
+    before, kept.by_index = kept.by_index, {}
+    roots = []
+    row = 0
+    for index, span in enumerate(split(data)):
+        roots.append(_parse_part(index, data, span, row, before.get(index), kept))
+        row += data.count(b"\n", span.start, span.end)
+    return tuple(roots)
+
+
+def _parse_part(
+    index: int, data: bytes, span: Span, row: int, before: _Parsed | None, kept: _Trees
+) -> Node:
+    """Parse a part; `before` is the newest tree without errors of the part of that number."""
+    text = data[span.start : span.end]
+    parsed = known = kept.by_text.get(text)
+    if parsed is None or (parsed.span, parsed.row) != (span, row):
+        parsed = _parse(data, text, span, row, known or before)
+    is_good = not parsed.tree.root_node.has_error
+    if is_good and parsed is not known:
+        kept.by_text.put(text, parsed)
+    newest = parsed if is_good else before
+    if newest is not None:
+        kept.by_index[index] = newest
+    return parsed.tree.root_node
 
 
 def split(data: bytes) -> list[Span]:

@@ -8,6 +8,7 @@ on the safe side: a word that two statements share need not be the same name.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.syntax.library import Library
     from tirx_lens.syntax.memory import TextMemories
+    from tirx_lens.syntax.reparse import Room
 
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
-_ANYTHING = b"*"  # what an import of everything may bind
+_ANYTHING = "*"  # what an import of everything may bind
 _ROOM = 2  # texts: what may be remembered of statements that are no longer there
 _MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
 
@@ -44,12 +46,13 @@ class Statement:
 
     `binds` are the names it may bind in the module; `defines` the functions in it. The kernels of
     one that is not `is_settled` are read anew in each version: a syntax error in it may be mended
-    in more ways than one, and `:=` may bind names from within.
+    in more ways than one, and `:=` may bind names from within. Words have a character for each
+    byte, and are held once by all versions of all texts.
     """
 
-    words: frozenset[bytes]
-    binds: frozenset[bytes]
-    defines: frozenset[bytes]
+    words: frozenset[str]
+    binds: frozenset[str]
+    defines: frozenset[str]
     has_kernels: bool
     is_settled: bool
 
@@ -115,8 +118,9 @@ class Version:
 class VersionReader:
     """Reads the versions of one text."""
 
-    def __init__(self) -> None:
-        self._parser = Reparser()
+    def __init__(self, room: Room | None = None) -> None:
+        """`room` is for the trees of this text and others."""
+        self._parser = Reparser(room)
         self._known: Recent[tuple[str, bytes], Statement] = Recent()
 
     def read(self, data: bytes) -> Version:
@@ -152,21 +156,26 @@ class VersionReader:
 
 
 def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
-    words = frozenset(words_in(text))
+    words = _held_once(words_in(text))
     definition = field_of(node, "definition") or node
     binds = words if b":=" in text else _bound(definition, words)
     has_kernels = b"@" in text  # a kernel is a decorated function
-    defines = frozenset(_DEFINED.findall(text)) if has_kernels else frozenset()
+    defines = _held_once(_DEFINED.findall(text)) if has_kernels else frozenset()
     return Statement(words, binds, defines, has_kernels, is_settled)
 
 
-def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
+def _held_once(words: Iterable[bytes]) -> frozenset[str]:
+    """Return words, each the one object that there is of it."""
+    return frozenset([sys.intern(word.decode("latin-1")) for word in set(words)])
+
+
+def _bound(node: Node, words: frozenset[str]) -> frozenset[str]:
     """Return the names that a statement may bind, for all that can be seen from its outside."""
     if node.type == "ERROR":  # nobody reads it
         return frozenset()
     if node.type in _DEFINITIONS:
         name = field_of(node, "name")
-        return frozenset((name.text or b"",)) if name is not None else frozenset()
+        return _held_once((name.text or b"",)) if name is not None else frozenset()
     if node.type in STATEMENTS and any(c.type == "wildcard_import" for c in node.children):
         return words | {_ANYTHING}
     if node.type != "expression_statement" or node.has_error:
@@ -177,7 +186,7 @@ def _bound(node: Node, words: frozenset[bytes]) -> frozenset[bytes]:
         while assigned is not None and assigned.type in _ASSIGNMENTS:
             targets.append(text_of(assigned.child_by_field_name("left") or assigned))
             assigned = field_of(assigned, "right")
-    return frozenset(words_in(" ".join(targets).encode()))
+    return _held_once(words_in(" ".join(targets).encode()))
 
 
 def _whole_lines(data: bytes, node: Node) -> Span:
@@ -191,7 +200,7 @@ class _Dependencies:
 
     def __init__(self, placed: Sequence[Placed], roots: tuple[Node, ...], data: bytes) -> None:
         self._placed = placed
-        self._binding: dict[bytes, list[int]] = {}
+        self._binding: dict[str, list[int]] = {}
         for index, one in enumerate(placed):
             for name in one.statement.binds:
                 self._binding.setdefault(name, []).append(index)
@@ -208,7 +217,7 @@ class _Dependencies:
             calls = [call for name in sorted(statement.defines) for call in self._of(name, index)]
             words = set(statement.words)
             for call in calls:
-                words.update(words_in(call))
+                words.update(_held_once(words_in(call)))
             above = self._needed(words, index)
             needed = [self._placed[i] for i in above]
             others = tuple(other.statement for other in needed)
@@ -221,23 +230,24 @@ class _Dependencies:
 
     def _find_calls(
         self, roots: tuple[Node, ...], data: bytes
-    ) -> dict[bytes, list[tuple[int, bytes]]]:
+    ) -> dict[str, list[tuple[int, bytes]]]:
         """Return the calls of functions that may build kernels, each with its statement."""
-        found: dict[bytes, list[tuple[int, bytes]]] = {}
-        defined: frozenset[bytes] = frozenset().union(*(p.statement.defines for p in self._placed))
+        found: dict[str, list[tuple[int, bytes]]] = {}
+        defined: frozenset[str] = frozenset().union(*(p.statement.defines for p in self._placed))
         for index, one in enumerate(self._placed):
+            within = one.lines.start, one.lines.end
             for name in one.statement.words & defined:
-                for call in calls_of(name, data, roots, one.lines.start, one.lines.end):
+                for call in calls_of(name.encode("latin-1"), data, roots, *within):
                     text = call.text or b""
                     if call.has_error:
                         text += str(call).encode()
                     found.setdefault(name, []).append((index, text))
         return found
 
-    def _of(self, name: bytes, but: int) -> Iterable[bytes]:
+    def _of(self, name: str, but: int) -> Iterable[bytes]:
         return (text for index, text in self._calls.get(name, ()) if index != but)
 
-    def _needed(self, words: set[bytes], below: int) -> list[int]:
+    def _needed(self, words: set[str], below: int) -> list[int]:
         """Return the statements above one that bind what it names, or what those name in turn."""
         needed: set[int] = set()
         asked = (words | {_ANYTHING}) & self._binding.keys()
