@@ -218,6 +218,26 @@ def test_only_what_an_edit_can_change_is_read_again(
     assert not read, "what an undo brings back is still known"
 
 
+def test_a_name_beside_a_space_without_width_is_a_name() -> None:
+    text = """\
+from tvm.script import tirx as T
+
+SIDE = 0
+
+
+@T.prim_func
+def kernel(A: T.Buffer((64,), "float16")):
+    T.device_entry()
+    if T.warpgroup_id([2]) == SIDE\u200b:
+        T.cuda.cta_sync()
+"""
+    analyser = Analyser()
+    for version in (text, text.replace("SIDE = 0", "SIDE = 1"), text):
+        found = analyser.analyse(SourceText(version))
+        assert found.findings
+        assert found == analyse(SourceText(version))
+
+
 def test_lines_in_messages_move_with_their_kernels() -> None:
     analyser = Analyser()
     (before, *_) = (f for f in analyser.analyse(SourceText(MADE)).findings if "line" in f.message)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import Given
+from tirx_lens.model.span import Span
 from tirx_lens.protocol.wanted import always
 from tirx_lens.rules.engine import run_rules, settle
 from tirx_lens.rules.registry import RULES
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.engine import Asked
-    from tirx_lens.rules.rule import ReadAnew
+    from tirx_lens.rules.rule import ReadAnew, Rule
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
 
@@ -81,6 +83,14 @@ class Checked:
     asked: tuple[Asked, ...] = ()
     is_complete: bool = True
     unread: tuple[tuple[str, str], ...] = ()
+
+    def apart(self) -> Checked:
+        """Return the same with places of its own, none of the kernels'."""
+        return replace(self, findings=tuple(one.moved(_copied) for one in self.findings))
+
+
+def _copied(span: Span) -> Span:
+    return Span(span.start, span.end)
 
 
 def analyse(
@@ -148,11 +158,17 @@ def check_kernels(
         except Exception as error:
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
-    rules = [rule for rule in RULES if selection.admits(rule.code)]
-    ran = run_rules(source, placed, rules, given, run_while=run_while, read_anew=read_anew)
+    ran = run_rules(
+        source, placed, _rules_of(selection), given, run_while=run_while, read_anew=read_anew
+    )
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
+
+
+@lru_cache(maxsize=16)  # asked for each kernel
+def _rules_of(selection: Selection) -> tuple[type[Rule], ...]:
+    return tuple(rule for rule in RULES if selection.admits(rule.code))
 
 
 def conclude(

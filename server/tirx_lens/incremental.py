@@ -16,6 +16,7 @@ from tirx_lens.model.given import Given
 from tirx_lens.model.imported import is_elsewhere
 from tirx_lens.model.span import Span
 from tirx_lens.protocol.wanted import NoLongerWantedError, always
+from tirx_lens.syntax.memory import Memories, TextMemories
 from tirx_lens.syntax.read import mentions_kernels
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.statements import VersionReader
@@ -46,15 +47,22 @@ class Analyser:
     An analyser may be dropped at any time and another begun. Not for two threads at once.
     """
 
-    def __init__(self, library: Library | None = None, room: Room | None = None) -> None:
+    def __init__(
+        self,
+        library: Library | None = None,
+        memories: Memories | None = None,
+        room: Room | None = None,
+    ) -> None:
         """`library` has the modules around the document; it is this analyser's alone.
 
-        `room` is for the trees of this document and others.
+        `memories` are those of kernels that are edited, and `room` is for trees: of this document
+        and others.
         """
         self._reader = VersionReader(room)
         self._library = library
         self._kept: Recent[tuple[object, ...], _Kept] = Recent()
         self._answers: dict[tuple[Question, object], object] = {}
+        self._memories = TextMemories(memories or Memories())
 
     def analyse(
         self,
@@ -104,10 +112,12 @@ class Analyser:
                 asked.update(of_modules)
         fresh: dict[int, Checked] = {}
         if len(known) < len(units):
-            for start, kernels in version.kernels(known, wanted.given, self._library):
+            self._memories.begin_version()
+            reading = version.kernels(known, wanted.given, self._library, self._memories)
+            for start, kernels in reading:
                 if start in units and start not in known:
                     joined = self._joined(source)  # with the modules read for these kernels
-                    fresh[start] = check_kernels(
+                    checked = check_kernels(
                         joined,
                         kernels,
                         wanted.selection,
@@ -115,11 +125,12 @@ class Analyser:
                         run_while=wanted.run_while,
                         read_anew=self._reading_anew(version, start, units, wanted.given),
                     )
-                    self._keep(units[start], wanted, fresh[start])
+                    fresh[start] = checked.apart()
+                    self._keep(units[start], wanted, checked)
         if self._library is not None:
             asked.update(self._library.asked)
-        checked = known | fresh
-        return [checked[start] for start in units if start in checked], not version.has_errors
+        by_start = known | fresh
+        return [by_start[start] for start in units if start in by_start], not version.has_errors
 
     def _reading_anew(
         self, version: Version, start: int, others: Iterable[int], given: Given

@@ -14,7 +14,7 @@ from tirx_lens.model.source import SourceText
 from tirx_lens.rules.facts.course import apart
 from tirx_lens.syntax.fold import compute
 from tirx_lens.syntax.read import read_kernels
-from tirx_lens.threads.reach import ReachMap, reach
+from tirx_lens.threads.reach import ReachMap, in_order, reach
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "kernels").glob("*.py")) + sorted(
@@ -34,6 +34,12 @@ def test_operations_of_some_kinds_come_in_program_order(maps: list[ReachMap]):
     for each in maps:
         for kinds in ((Op.BARRIER_WAIT,), (Op.COPY_ASYNC, Op.BARRIER_ARRIVE), tuple(Op)):
             assert list(each.of(*kinds)) == [r for r in each.reached if r.operation.op in kinds]
+
+
+def test_a_place_knows_its_index(maps: list[ReachMap]):
+    for each in maps:
+        assert [reached.index for reached in each.reached] == list(range(len(each.reached)))
+        assert in_order(reversed(each.reached)) == list(each.reached)
 
 
 def test_spans_hold_what_is_inside(maps: list[ReachMap]):

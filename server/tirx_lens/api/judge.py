@@ -69,12 +69,17 @@ class _Written(NamedTuple):
 
 def judge(surface: Surface, call: WrittenCall) -> Judgement | None:
     """Return what a release has against a call; None where it has nothing, or cannot tell."""
-    name = as_of_tvm(call.name)
-    return _judge(surface, _Written(name, call.positional, call.keywords, call.complete))
+    name = call.name
+    if name.startswith(TVM_TIRX):
+        name = as_of_tvm(name)
+    return _judge(surface, name, call.positional, call.keywords, call.complete)
 
 
 @lru_cache(maxsize=4096)  # a kernel calls the same things again and again, in every version
-def _judge(surface: Surface, call: _Written) -> Judgement | None:
+def _judge(
+    surface: Surface, name: str, positional: int, keywords: tuple[str, ...], complete: bool
+) -> Judgement | None:
+    call = _Written(name, positional, keywords, complete)
     if call.name.startswith(LANG):
         return _lang(surface, call)
     if not call.name.startswith(TIRX):

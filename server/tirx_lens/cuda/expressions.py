@@ -21,6 +21,7 @@ from tirx_lens.model.expr import (
     Select,
     Unknown,
 )
+from tirx_lens.model.span import Span
 from tirx_lens.syntax.fold import compute
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class CudaExpressions:
         helper = self._helpers.get(name)
         match helper.value if helper is not None else None:
             case Value.ELECTED:
-                return Elect(node.start_byte)
+                return Elect(Span(node.start_byte, node.end_byte))
             case Value.THREAD_RANK:
                 return self._launch.thread
             case Value.CLUSTER_CTA_RANK:

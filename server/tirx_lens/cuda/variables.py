@@ -50,7 +50,7 @@ class Launch:
             return Unknown("a thread number of a block with several dimensions")
         if variable == "blockIdx":
             return Id(IdKind.CTA)
-        return Variable(f"{variable}.{axis}", 0, uniform=True)
+        return Variable(f"{variable}.{axis}", uniform=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +70,4 @@ class Scope:
         known = self.values.get(name)
         if known is not None and name not in self.changing:
             return known
-        return Variable(name, 0, uniform=name in self.uniform)
+        return Variable(name, uniform=name in self.uniform)

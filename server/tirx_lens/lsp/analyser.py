@@ -42,7 +42,8 @@ class LazyAnalyser:
         if self._analyser is None:
             from tirx_lens.incremental import Analyser
 
-            self._analyser = Analyser(self._library(), self._server.tree_room)
+            server = self._server
+            self._analyser = Analyser(self._library(), server.memories(), server.tree_room)
         return self._analyser.analyse(source, selection, given, run_while=run_while)
 
     def _library(self) -> Library | None:

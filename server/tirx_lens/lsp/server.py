@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.given import Given
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
+    from tirx_lens.syntax.memory import Memories
 
     Analyse = Callable[[SourceText, Selection, Given, RunWhile | None], Analysis]
     NewAnalyser = Callable[["LensServer", str], Analyse]
@@ -108,6 +109,15 @@ class LensServer(LanguageServer):
         self._told: tuple[str, ...] = ()
         self._shown_cells = ShownCells()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._memories: Memories | None = None
+
+    def memories(self) -> Memories:
+        """Return the memories of the kernels that are edited; they come with the front end."""
+        if self._memories is None:
+            from tirx_lens.syntax.memory import Memories
+
+            self._memories = Memories()
+        return self._memories
 
     @property
     def client(self) -> actions.Client:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.expr import (
     Apply,
@@ -22,7 +23,7 @@ from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 
 class Memory(Kind):
@@ -124,26 +125,26 @@ def region_of(expr: Expr | None) -> Region | None:
     return Region(expr.target, index.items if isinstance(index, Sequence) else (index,))
 
 
-def buffers_in(expr: Expr) -> Iterator[KernelObject]:
-    """Yield the buffers that an expression names, views of them included."""
-    pending = [expr]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Ref):
-            if part.target.kind is ObjectKind.BUFFER:
-                yield part.target
-        elif part.weight == 1:  # as most are
-            continue
-        elif isinstance(part, Item):
-            pending += (part.index, part.base)
-        elif isinstance(part, Member):
-            pending.append(part.base)
-        elif isinstance(part, Call):
-            pending += (*reversed(part.arguments), part.callee)
-        elif isinstance(part, Sequence):
-            pending += reversed(part.items)
-        elif isinstance(part, Apply):
-            pending += reversed(part.operands)
+def buffers_in(expr: Expr) -> list[KernelObject]:
+    """Return the buffers that an expression names, views of them included."""
+    if isinstance(expr, Ref):
+        return [expr.target] if expr.target.kind is ObjectKind.BUFFER else []
+    found: list[KernelObject] = []
+    if expr.weight > 1 and type(expr) in _NAMING:
+        for part in _NAMING[type(expr)](expr):
+            if part.weight > 1 or isinstance(part, Ref):  # as few are
+                found += buffers_in(part)
+    return found
+
+
+_NAMING: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Apply: attrgetter("operands"),
+    Call: lambda call: (call.callee, *call.arguments),
+    Item: attrgetter("base", "index"),
+    Member: lambda member: (member.base,),
+    Sequence: attrgetter("items"),
+}
+"""The parts of each kind of expression that may be buffers: not bounds, nor what is a keyword's."""
 
 
 def _extent(index: Expr, size: Expr) -> int | None:

@@ -8,14 +8,15 @@ Equality ignores where an expression was written, so equal expressions mean equa
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from tirx_lens.model.kind import Kind
 from tirx_lens.model.record import record
 from tirx_lens.model.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from tirx_lens.model.objects import KernelObject
 
@@ -110,7 +111,7 @@ class Id(Expr):
 class Elect(Expr):
     """`elect_sync()`: true in one lane of each warp. `site` tells two elections apart."""
 
-    site: int
+    site: Span
 
 
 @record()
@@ -215,14 +216,20 @@ class Call(Expr):
 class Variable(Expr):
     """A kernel variable whose value changes: a loop variable, a scalar, a pipeline stage.
 
-    `let_at` is the byte offset of the `T.let` that took the value, where it was not read in place:
-    it is then the value of that moment.
+    `place` is where it was declared, `NOWHERE` for one that is not told from others of its name.
+    `let_at` is the place of the `T.let` that took the value, where it was not read in place: it is
+    then the value of that moment.
     """
 
     name: str
-    declared: int
+    place: Span = NOWHERE
     uniform: bool = False
-    let_at: int | None = field(default=None, compare=False, repr=False, kw_only=True)
+    let_at: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def declared(self) -> int:
+        """The byte offset at which it was declared."""
+        return self.place.start
 
 
 @record()
@@ -258,26 +265,38 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
     """Return the expressions directly inside an expression."""
     if expr.weight == 1:  # as most are
         return ()
-    match expr:
-        case Apply(operands=parts) | Sequence(items=parts):
-            return parts
-        case Item(base=base, index=index):
-            return (base, index)
-        case Member(base=base):
-            return (base,)
-        case Slice(start=start, stop=stop, step=step):
-            return tuple(part for part in (start, stop, step) if part is not None)
-        case Call(callee=callee, arguments=arguments, keywords=keywords):
-            return (callee, *arguments, *[value for _, value in keywords])
-        case Select(condition=condition, then=then, otherwise=otherwise):
-            return (condition, then, otherwise)
-    return ()
+    parts = _PARTS.get(type(expr))
+    return parts(expr) if parts is not None else ()
 
 
 def objects_in(expr: Expr) -> Collection[KernelObject]:
     """Return the typed objects that an expression names, in the order of the text."""
-    if isinstance(expr, Ref):
-        return (expr.target,)
     if expr.weight == 1:  # as most are
-        return ()
-    return [target for part in parts_of(expr) for target in objects_in(part)]
+        return (expr.target,) if isinstance(expr, Ref) else ()
+    found: list[KernelObject] = []
+    for part in parts_of(expr):
+        if part.weight > 1:
+            found += objects_in(part)
+        elif isinstance(part, Ref):
+            found.append(part.target)
+    return found
+
+
+def _parts_of_slice(expr: Slice) -> tuple[Expr, ...]:
+    return tuple([part for part in (expr.start, expr.stop, expr.step) if part is not None])
+
+
+def _parts_of_call(expr: Call) -> tuple[Expr, ...]:
+    return (expr.callee, *expr.arguments, *[value for _, value in expr.keywords])
+
+
+_PARTS: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    Apply: attrgetter("operands"),
+    Call: _parts_of_call,
+    Item: attrgetter("base", "index"),
+    Member: lambda expr: (expr.base,),
+    Select: attrgetter("condition", "then", "otherwise"),
+    Sequence: attrgetter("items"),
+    Slice: _parts_of_slice,
+}
+"""What is directly inside an expression, of each kind that has parts in a kernel."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.kind import Kind
@@ -33,7 +32,7 @@ BARRIERS = frozenset({ObjectKind.MBARRIER, ObjectKind.TMA_BARRIER, ObjectKind.TC
 """The kinds that wrap mbarrier words and have `init`, `wait` and `arrive`."""
 
 
-@record()
+@record(eq=False)  # has its own, which look at the serial number alone
 class KernelObject:
     """One object. Two are equal when they come from the same construction (`serial`).
 
@@ -43,13 +42,19 @@ class KernelObject:
     """
 
     serial: int
-    kind: ObjectKind = field(compare=False)
-    name: str = field(compare=False)
-    span: Span = field(compare=False)
-    class_name: str = field(compare=False, default="")
-    arguments: tuple[Expr, ...] = field(compare=False, default=())
-    keywords: tuple[tuple[str, Expr], ...] = field(compare=False, default=())
-    cta: Expr | None = field(compare=False, default=None)
+    kind: ObjectKind
+    name: str
+    span: Span
+    class_name: str = ""
+    arguments: tuple[Expr, ...] = ()
+    keywords: tuple[tuple[str, Expr], ...] = ()
+    cta: Expr | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KernelObject) and self.serial == other.serial
+
+    def __hash__(self) -> int:
+        return self.serial
 
     def argument(self, position: int, keyword: str) -> Expr | None:
         """Return a constructor argument by its position or its keyword."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tirx_lens.model.record import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @record(order=True)
@@ -27,3 +32,15 @@ class Span:
     def overlaps(self, other: Span) -> bool:
         """Tell whether the two spans share a byte, or are at the same empty place."""
         return (self.start < other.end and other.start < self.end) or self == other
+
+
+def move(span: Span, to: Span) -> None:
+    """Say that what was at a span is elsewhere. Only for who alone holds what speaks of it."""
+    span.start, span.end = to.start, to.end  # type: ignore[misc]
+
+
+def shift(spans: Iterable[Span], by: int) -> None:
+    """Move spans by a number of bytes. Only for who alone holds what speaks of them."""
+    for span in spans:
+        span.start += by  # type: ignore[misc]
+        span.end += by  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tirx_lens.model.finding import Severity
 from tirx_lens.protocol.wanted import NoLongerWantedError, always
 from tirx_lens.rules.placing import placed_in_text
-from tirx_lens.rules.rule import KernelView
+from tirx_lens.rules.rule import KernelView, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
-    from tirx_lens.rules.rule import Question, ReadAnew, Rule
+    from tirx_lens.rules.rule import Question, ReadAnew
     from tirx_lens.threads.reach import ReachMap
 
 _HANDOFFS = ("TX1",)
@@ -88,7 +88,8 @@ def run_rules(
             _ask(rule, rule.check, view, found, failures)
         if not _has_error(found, _HANDOFFS):
             for rule in rules:
-                _ask(rule, rule.check_run, view, found, failures)
+                if rule.check_run is not Rule.check_run:  # as few have
+                    _ask(rule, rule.check_run, view, found, failures)
         if (
             run_while is not None
             and not _has_error(found, _RUN)

@@ -75,7 +75,7 @@ class KernelView:
     asked: dict[tuple[Question, Any], object] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
+    _answers: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def outline(self) -> Outline:
@@ -94,7 +94,8 @@ class KernelView:
         """
         if question not in self._answers:
             self._answers[question] = question(self)
-        return cast("T", self._answers[question])
+        answer: T = self._answers[question]
+        return answer
 
     def at(self, arguments: Mapping[str, int]) -> KernelView | None:
         """Return the view of the same kernel with other arguments; None where it has none."""

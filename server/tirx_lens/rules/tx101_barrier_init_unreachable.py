@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tirx_lens.model.expr import is_host
-from tirx_lens.model.finding import Applicability, Finding, Fix, Related, Severity
+from tirx_lens.model.finding import Applicability, Finding, Fix, Severity
 from tirx_lens.model.kernel import FENCES, Bind, Branch, Inlined, Loop, Op, Operation, Other
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of, statement_span, uses
@@ -17,6 +17,7 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.edits import insertion, removal, whole_lines
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import initialising_threads, leader_of
+from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe, place
 from tirx_lens.threads.participants import Pick
@@ -346,19 +347,14 @@ def build(WARPGROUPS):
         operation = reached.operation
         raw = operation.op is Op.MBARRIER_INIT
         wanted = shape.everyone if raw else initialising_threads(operation, reach)
-        guards = [
-            Related(guard.span, f"{'' if guard.taken else 'the other side of '}this guard")
-            for guard in reversed(reached.guards)
-            if guard.selective
-        ]
-        calls = [Related(call, "called from here") for call in reversed(operation.stack)]
         if not wanted:
             message = (
                 f"{what} runs on the thread that its `leader=` picks, and it picks none of the "
                 f"{shape.threads} threads: nobody initialises the barrier, and the first use of it "
                 "fails the launch"
             )
-            yield self.finding(Severity.ERROR, message, operation.span, related=[*guards, *calls])
+            related = guards_and_calls(reached)
+            yield self.finding(Severity.ERROR, message, operation.span, related=related)
         elif not who.possible & wanted:
             them = f"only {describe(who, shape)}" if who.possible else "no thread"
             executes = "whoever gets here" if raw else place(wanted, shape)
@@ -372,7 +368,7 @@ def build(WARPGROUPS):
                 message,
                 operation.span,
                 fix=None if raw else _move_up(view, reached),
-                related=[*guards, *calls],
+                related=guards_and_calls(reached),
             )
         elif not raw and not _has_leader(operation) and _is_guarded(reached, reach):
             elected = who.pick is not Pick.ALL
@@ -390,7 +386,7 @@ def build(WARPGROUPS):
                 message,
                 operation.span,
                 fix=_move_up(view, reached),
-                related=[*guards, *calls],
+                related=guards_and_calls(reached),
             )
 
 

@@ -332,7 +332,6 @@ def build(BARRIER, THREADS):
         who, shape = use.reached.participants, reach.shape
         if not who.possible:
             return
-        related = guards_and_calls(use.reached)
         if use.beyond and use.is_certain:
             beyond = Participants(use.beyond, use.beyond)
             yield self.finding(
@@ -342,7 +341,7 @@ def build(BARRIER, THREADS):
                 "instruction. Give each group of threads an id in that range",
                 use.operation.span,
                 fix=free_barrier_fix(view, reach, use, uses, [u for u in uses if u.beyond]),
-                related=related,
+                related=guards_and_calls(use.reached),
             )
         if use.count is not None and use.count % WARP:
             yield self.finding(
@@ -350,7 +349,7 @@ def build(BARRIER, THREADS):
                 f"a named barrier counts whole warps: {use.count} is no multiple of {WARP}, and "
                 "what the instruction then does is undefined. Count the threads of whole warps",
                 use.operation.span,
-                related=related,
+                related=guards_and_calls(use.reached),
             )
         zero = use.come(CTA_BARRIER)
         everyone_comes = use.is_certain and zero.bit_count() == shape.total
@@ -364,7 +363,7 @@ def build(BARRIER, THREADS):
                 f"too early. Use an id from 1 to {NAMED_BARRIERS - 1}",
                 use.operation.span,
                 fix=free_barrier_fix(view, reach, use, uses, zeros),
-                related=related,
+                related=guards_and_calls(use.reached),
             )
 
     def _check_lanes(self, reach: ReachMap, use: NamedBarrierUse) -> Iterator[Finding]:

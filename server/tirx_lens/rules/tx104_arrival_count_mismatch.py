@@ -405,9 +405,9 @@ class ArrivalCountMismatch(Rule):
                 yield self._finding(view, reach, handoff, found_here)
 
     def _no_arrivals(self, reach: ReachMap) -> Iterator[Finding]:
-        for init in reach.reached:
+        for init in reach.of(Op.BARRIER_INIT):
             barrier = init.operation.receiver
-            if init.operation.op is not Op.BARRIER_INIT or barrier is None:
+            if barrier is None:
                 continue
             count = constant_int(init.operation.argument(0, "count"))
             if count is not None and count < 1:

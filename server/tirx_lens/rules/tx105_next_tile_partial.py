@@ -291,7 +291,7 @@ class NextTilePartial(Rule):
         if odd is not None:
             yield self._uneven(view, odd, next(w for w in walks if w is not odd))
         for walk in walks:
-            work = first_work(walk, reach, view.source) if is_finished(view) else None
+            work = first_work(walk, reach, view) if is_finished(view) else None
             if work is not None and not is_left(walk.loop.body):
                 yield self._late(view, walk, work)
 

@@ -9,6 +9,7 @@ from tirx_lens.model.expr import (
     Apply,
     Const,
     Expr,
+    Item,
     Operator,
     Sequence,
     Slice,
@@ -286,9 +287,12 @@ def build(DEPTH, DEEP):
         """Compare each slot with the depth of its barrier."""
         found = handoffs(view)
         for handoff in found.barriers:
+            depth = handoff.depth
+            if depth is None:
+                continue
             for place in (*handoff.waits, *handoff.arrivals, *handoff.pointers):
                 if not place.is_chosen:
-                    yield from self._check_slot(view.reach, found, handoff, place)
+                    yield from self._check_slot(view.reach, found, handoff, place, depth)
         said: set[tuple[KernelObject, Span]] = set()
         for place in found.program:
             for finding, key in self._check_stages(found, place):
@@ -301,10 +305,10 @@ def build(DEPTH, DEEP):
     ) -> Iterator[tuple[Finding, tuple[KernelObject, Span]]]:
         """Look for parts of shared buffers that a state with too many stages picks."""
         operation = place.operation
-        if place.is_chosen or operation.created is not None:
+        if place.is_chosen or operation.created is not None or not place.given:
             return
         for value in (*operation.arguments, *(value for _, value in operation.keywords)):
-            region = region_of(value)
+            region = region_of(value) if isinstance(value, Item) else None
             shape = shape_of_buffer(region.buffer) if region is not None else None
             if region is None or shape is None or memory_of(region.buffer) is not Memory.SHARED:
                 continue
@@ -355,13 +359,15 @@ def build(DEPTH, DEEP):
         return finding, (buffer, operation.span)
 
     def _check_slot(
-        self, reach: ReachMap | None, found: Handoffs, handoff: Handoff, place: Placed
+        self, reach: ReachMap | None, found: Handoffs, handoff: Handoff, place: Placed, depth: int
     ) -> Iterator[Finding]:
-        depth, slot = handoff.depth, _slot(place)
-        outside = _outside(found, place, slot, depth) if depth is not None else None
-        if outside is None and depth is not None and slot is not None and reach is not None:
+        slot = _slot(place)
+        if slot is None:
+            return
+        outside = _outside(found, place, slot, depth)
+        if outside is None and reach is not None:
             outside = _beyond_in_some_thread(reach, place, slot, depth)
-        if outside is None or depth is None or slot is None:
+        if outside is None:
             return
         name = handoff.barrier.name
         has = f"slots 0 to {depth - 1}" if depth > 1 else "slot 0 alone"
@@ -395,10 +401,8 @@ def _end_of(index: Expr) -> int | None:
     return number + 1 if number is not None else None
 
 
-def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> str | None:
+def _outside(found: Handoffs, place: Placed, slot: Expr, depth: int) -> str | None:
     """Say which slot past the depth a place surely uses; None when it uses none, or it may."""
-    if slot is None:
-        return None
     number = constant_int(slot)
     if number is not None:
         return None if 0 <= number < depth else f"slot {number}"
@@ -425,7 +429,7 @@ def _outside(found: Handoffs, place: Placed, slot: Expr | None, depth: int) -> s
 
 def _beyond_in_some_thread(reach: ReachMap, place: Placed, slot: Expr, depth: int) -> str | None:
     """Say which threads bring a slot past the depth: `full.wait(wg_id, ...)`."""
-    if any(True for _ in variables_in(slot)):
+    if isinstance(slot, Const) or any(True for _ in variables_in(slot)):
         return None
     outcome = reach.condition(Apply(Operator.GREATER_EQUAL, (slot, Const(depth))))
     reached = reach.by_operation.get(id(place.operation)) if outcome.yes else None

@@ -200,7 +200,7 @@ class BarrierInitInLoop(Rule):
         """Look for a wait on the same barrier in each loop around an init."""
         program = handoffs(view).program
         for init in program:
-            words = _initialised(init) if init.around else []
+            words = _initialised(init) if init.loops else []
             for loop in init.loops if words else ():
                 inside = [place for place in program if place.is_in(loop)]
                 waits = [place for place in inside if _waits_on(place, words)]

@@ -310,6 +310,9 @@ class PipelineNeverAdvances(Rule):
         if state is None or loop is None:
             return
         moves = [call for call in found.calls.get(state, ()) if call.is_in(loop)]
+        still = _standing_still(view, place, moves) if moves else None
+        if moves and still is None:
+            return
         related = [Related(loop.header, "the loop"), *calls_around(place.operation)]
         verb = "waits" if place.operation.op is Op.BARRIER_WAIT else "arrives"
         if not moves:
@@ -318,10 +321,7 @@ class PipelineNeverAdvances(Rule):
                 f"line {view.line(loop.span)}: every turn uses the same slot and phase, while the "
                 f"other side of `{handoff.barrier.name}` moves on. Advance the state once a turn"
             )
-            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
-            return
-        still = _standing_still(view, place, moves)
-        if still is not None and view.reach is not None:
+        else:
             message = (
                 f"this {verb} by `{state.name}`, which each thread keeps for itself; {still} never "
                 f"execute `{state.name}.advance()` in the loop on line {view.line(loop.span)}: "
@@ -329,7 +329,7 @@ class PipelineNeverAdvances(Rule):
                 "them pass"
             )
             related.append(Related(moves[0].operation.span, "only some threads advance here"))
-            yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
+        yield self.finding(Severity.ERROR, message, place.operation.span, related=related)
 
 
 def _is_signalled_in_a_loop(handoff: Handoff) -> bool:
@@ -371,7 +371,7 @@ def _still_loop(
     loops = [loop for loop in steady if not made.is_in(loop)]
     if len(loops) > 1 and not around.moves_in(state, loops[-1]):
         for other in (*handoff.arrivals, *handoff.pointers, *handoff.waits):
-            theirs = [loop for loop in other.loops if repeats(loop)]
+            theirs = list(filter(around.repeats, other.loops))
             mate = _state_used(found, handoff, other)
             if mate is None or mate == state or len(theirs) != len(mine):
                 continue
@@ -388,17 +388,23 @@ class _Surroundings:
         self._calls = handoffs(view).calls
         self._loops: dict[int, tuple[list[Loop], list[Loop]]] = {}
         self._moved: dict[KernelObject, set[int]] = {}
+        self._repeats: dict[int, bool] = {}
 
     def of(self, place: Placed) -> tuple[list[Loop], list[Loop]]:
         """Return the loops that bring a place more than once, and those that do in every turn."""
         block = id(place.around)
         if block not in self._loops:
-            repeated = [
-                loop for loop in place.loops if repeats(loop) and not place.is_in_one_turn(loop)
-            ]
+            loops = filter(self.repeats, place.loops)
+            repeated = [loop for loop in loops if not place.is_in_one_turn(loop)]
             steady = [loop for loop in repeated if not _picks_turns(loop, place)]
             self._loops[block] = repeated, steady
         return self._loops[block]
+
+    def repeats(self, loop: Loop) -> bool:
+        """Tell whether a loop may run more than once."""
+        if id(loop) not in self._repeats:
+            self._repeats[id(loop)] = repeats(loop)
+        return self._repeats[id(loop)]
 
     def moves_in(self, state: KernelObject, loop: Loop) -> bool:
         """Tell whether a method of a state is called in a loop."""

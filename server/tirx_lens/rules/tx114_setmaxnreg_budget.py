@@ -219,8 +219,8 @@ def _partial_warpgroup(setter: Reached, reach: ReachMap) -> int | None:
     """Return a warpgroup of which some threads set registers here and others never do."""
     who, shape = setter.participants, reach.shape
     elsewhere = 0
-    for other in reach.reached:  # a call whose body is not known may set them too
-        if other is not setter and other.operation.op in (Op.SETMAXNREG, Op.OPAQUE):
+    for other in reach.of(Op.SETMAXNREG, Op.OPAQUE):  # one whose body is not known may set them too
+        if other is not setter:
             elsewhere |= other.participants.possible
     for cta in range(shape.ctas):
         for number in range(shape.warpgroups):

@@ -19,9 +19,7 @@ from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.syntax.names import POOL_USERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tirx_lens.rules.facts.nesting import Placed
+    from collections.abc import Iterator
 
 
 class AllocAfterCommit(Rule):
@@ -247,8 +245,10 @@ def build(EXTRA=True):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Follow each pool in the order in which TVM reads the kernel, whatever guards a line."""
-        for pool, concerned in _by_pool(handoffs(view).program).items():
-            commit, late = _after_commit(pool, concerned)
+        found = handoffs(view)
+        for pool in filter(_owns_its_buffer, found.makers):
+            users = [place.operation for place in found.users.get(pool, ())]
+            commit, late = _after_commit(pool, [one for one in users if _is_about(one, pool)])
             if commit is not None and late and not _is_undecided(view, commit):
                 fix = _move_commit(view, commit, late[-1])
                 for allocation in late:
@@ -278,29 +278,14 @@ def _is_undecided(view: KernelView, commit: Operation) -> bool:
     return view.outline.is_under_undecided_host_branch(commit.statement)
 
 
-def _pools(program: Sequence[Placed]) -> Iterator[KernelObject]:
-    """Yield the pools that own their buffer, and so their size."""
-    for place in program:
-        made = place.operation.created
-        if made is None or made.kind is not ObjectKind.SMEM_POOL:
-            continue
-        if not made.arguments and not made.keywords:
-            yield made
+def _owns_its_buffer(made: KernelObject) -> bool:
+    """Tell whether an object is a pool that owns its buffer, and so its size."""
+    return made.kind is ObjectKind.SMEM_POOL and not made.arguments and not made.keywords
 
 
-def _by_pool(program: Sequence[Placed]) -> dict[KernelObject, list[Operation]]:
-    """Return, for each pool that owns its buffer, the operations that may change or use it."""
-    found: dict[KernelObject, list[Operation]] = {pool: [] for pool in _pools(program)}
-    for place in program if found else ():
-        operation = place.operation
-        named = [operation.receiver] if operation.receiver is not None else []
-        if place.given:
-            values = (*operation.arguments, *(value for _, value in operation.keywords))
-            named += [value.target for value in values if isinstance(value, Ref)]
-        for pool in dict.fromkeys(one for one in named if one.kind is ObjectKind.SMEM_POOL):
-            if pool in found:
-                found[pool].append(operation)
-    return found
+def _is_about(operation: Operation, pool: KernelObject) -> bool:
+    """Tell whether an operation may change or use a pool."""
+    return operation.receiver == pool or _is_given(operation, pool)
 
 
 def _after_commit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,6 @@ from tirx_lens.protocol.history import Hazard
 from tirx_lens.rules.changes.edits import indentation, whole_lines
 from tirx_lens.rules.changes.spelling import tirx_name
 from tirx_lens.rules.examples import in_kernel
-from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.inner_meetings import may_meet_inside
 from tirx_lens.rules.facts.naming import tmem_users
 from tirx_lens.rules.facts.tmem import deallocations
@@ -270,27 +268,24 @@ def _unsynchronised(view: KernelView, reach: ReachMap, freed: Life) -> Reached |
     mine = warps_touched(freed.reached.participants.possible, reach.shape)
     if not mine or freed.pool is not None:
         return None
-    index = position_of(view, freed.reached)
+    index = freed.reached.index
     own = [
-        (position, one)
+        one
         for one in reach.of(*_BARRIERS, Op.GEMM_ASYNC, Op.TILE_OP)
-        if (position := reach.order[id(one)]) < index and one.participants.possible & mine
+        if one.index < index and one.participants.possible & mine
     ]
-    own_last = max((i for i, one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
+    own_last = max((one.index for one in own if one.operation.op is Op.GEMM_ASYNC), default=-1)
     barriers = [
-        (position, one)
-        for position, one in own
-        if one.operation.op in _BARRIERS or may_meet_inside(one.operation)
+        one for one in own if one.operation.op in _BARRIERS or may_meet_inside(one.operation)
     ]
     orders: dict[int, int] = {}  # where the last barrier stands that orders an access of a set
     for access in reversed(view.once(tmem_users)):
-        position, who = reach.order[id(access)], access.participants.possible
+        position, who = access.index, access.participants.possible
         if position >= index or not who & ~mine:
             continue
         start = max(_start_of_role(reach, position, access, mine), own_last)
         if who not in orders:
-            signalled = _signalled_after(view, who)
-            orders[who] = max((i for i, one in barriers if _orders(one, signalled)), default=-1)
+            orders[who] = _last_order(view, barriers, who)
         if orders[who] <= start:
             return access
     return None
@@ -310,30 +305,44 @@ def _start_of_role(reach: ReachMap, position: int, access: Reached, mine: int) -
     return reach.spans[id(outermost)].start - 1
 
 
-def _orders(reached: Reached, signalled: frozenset[KernelObject]) -> bool:
-    """Tell whether a barrier may put the freeing warp after what signals these barriers."""
-    operation = reached.operation
-    if operation.op is not Op.BARRIER_WAIT:
-        return True  # all who come meet
-    return operation.receiver is None or operation.receiver in signalled
+def _last_order(view: KernelView, barriers: list[Reached], who: int) -> int:
+    """Return the index of the last barrier that may put the freeing warp after some threads.
+
+    Some barrier of its own, in program order; -1 where none does.
+    """
+    signalled: frozenset[KernelObject] | None = None
+    for reached in reversed(barriers):
+        barrier = reached.operation.receiver
+        if reached.operation.op is not Op.BARRIER_WAIT or barrier is None:
+            return reached.index  # all who come meet, or it may be any barrier
+        if signalled is None:
+            signalled = _signalled_after(view, who)
+        if barrier in signalled:
+            return reached.index
+    return -1
 
 
 @dataclass(slots=True)
 class _Signals:
     """Who arrives at each barrier, and who waits for it: unions of threads that may."""
 
-    arriving: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
-    waiting: dict[KernelObject, int] = field(default_factory=lambda: defaultdict(int))
+    arriving: dict[KernelObject, int] = field(default_factory=dict)
+    waiting: dict[KernelObject, int] = field(default_factory=dict)
 
 
 def _signals(view: KernelView) -> _Signals:
     found = _Signals()
     for barrier, calls in view.reach.by_receiver.items() if view.reach is not None else ():
+        arriving = waiting = 0
         for reached in calls:
             if reached.operation.op in _ARRIVALS:
-                found.arriving[barrier] |= reached.participants.possible
+                arriving |= reached.participants.possible
             elif reached.operation.op is Op.BARRIER_WAIT:
-                found.waiting[barrier] |= reached.participants.possible
+                waiting |= reached.participants.possible
+        if arriving:
+            found.arriving[barrier] = arriving
+        if waiting:
+            found.waiting[barrier] = waiting
     return found
 
 
@@ -344,16 +353,14 @@ def _signalled_after(view: KernelView, who: int) -> frozenset[KernelObject]:
     waits for the readers comes after both.
     """
     signals = view.once(_signals)
-    signalled: set[KernelObject] = set()
+    signalled: list[KernelObject] = []
+    left = list(signals.arriving.items())
     while True:
-        fresh = {
-            barrier
-            for barrier, arriving in signals.arriving.items()
-            if arriving & who and barrier not in signalled
-        }
+        fresh = [barrier for barrier, arriving in left if arriving & who]
         if not fresh:
             return frozenset(signalled)
-        signalled |= fresh
+        left = [(barrier, arriving) for barrier, arriving in left if not arriving & who]
+        signalled += fresh
         for barrier in fresh:
             who |= signals.waiting.get(barrier, 0)
 

@@ -13,7 +13,7 @@ from tirx_lens.model.kernel import Branch, Op
 from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.facts.copies import destination, origin
 from tirx_lens.rules.facts.handoffs import handoffs
-from tirx_lens.rules.facts.reachable import Interval, interval_of
+from tirx_lens.rules.facts.reachable import Interval, Intervals
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
@@ -89,10 +89,11 @@ kernel = build({rows}, 512)
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """A copy, and the part of a tensor it names."""
+    """A copy, the part of a tensor it names, and what indices range over there."""
 
     place: Placed
     region: Region
+    intervals: Intervals
 
 
 # Strings and comments, which name nothing, and words.
@@ -320,7 +321,8 @@ def _accesses(program: Iterable[Placed]) -> dict[KernelObject, list[_Access]]:
         if place.operation.op in _COPIES:
             for region in (destination(place.operation), origin(place.operation)):
                 if region is not None and memory_of(region.buffer) is Memory.GLOBAL:
-                    found.setdefault(region.buffer, []).append(_Access(place, region))
+                    access = _Access(place, region, Intervals(place))
+                    found.setdefault(region.buffer, []).append(access)
     return found
 
 
@@ -371,9 +373,9 @@ def _index(access: _Access, dimension: int) -> Expr:
 def _start_of(access: _Access, dimension: int) -> Interval | None:
     """Return where a copy begins in a dimension; None where that is not known."""
     index = _index(access, dimension)
-    return interval_of(
-        (index.start or Const(0)) if isinstance(index, Slice) else index, access.place
-    )
+    if not isinstance(index, Slice):
+        return access.intervals.of(index)
+    return access.intervals.of(index.start) if index.start is not None else Interval(0, 0)
 
 
 def _span_of(access: _Access, dimension: int) -> tuple[Interval, int] | None:
@@ -397,7 +399,7 @@ def _reaches(
         return (first.high + 1, 1) if first is not None else None
     if index.stop is None:
         return size, size
-    stop = interval_of(index.stop, access.place) if first is not None else None
+    stop = access.intervals.of(index.stop) if first is not None else None
     if first is None or stop is None or index.step is not None:
         return None
     return stop.high, max(stop.high - first.high, *_strides(index.start or Const(0)), 0)

@@ -167,7 +167,7 @@ class TmemColumnsInvalid(Rule):
                 yield from self._count(life)
         names = naming(view)
         tensor = [b for b in names.by_buffer if memory_of(b) is Memory.TENSOR]
-        for reached in names.users(reach, tensor):
+        for reached in names.users(tensor):
             yield from self._slices(reached)
         if len(taken) == 1 and taken[0].known_columns is not None:
             for reached in reach.reached:

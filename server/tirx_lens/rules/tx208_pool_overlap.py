@@ -15,7 +15,7 @@ from tirx_lens.rules.facts.pool_layout import Allocation, pool_layouts
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tirx_lens.threads.reach import Reached, ReachMap
 
@@ -275,15 +275,14 @@ def _above(barrier: Allocation, over: Allocation) -> int:
 
 def _used_on(barrier: KernelObject, over: KernelObject, reach: ReachMap) -> Operation | None:
     """Return a use of a barrier that surely comes after one of what lies on top of it."""
-    order = reach.order
     of_barrier = [reached for reached in reach.reached if reached.operation.receiver == barrier]
     inits = [reached for reached in of_barrier if reached.operation.op is Op.BARRIER_INIT]
     uses = [r for r in of_barrier if r.operation.op in (Op.BARRIER_WAIT, Op.BARRIER_ARRIVE)]
     for other in (reached for reached in reach.reached if _names(reached.operation, over)):
-        if any(_after(init, other, order) for init in inits):
+        if any(_after(init, other) for init in inits):
             continue
         for use in uses:
-            if _after(use, other, order) and _go_together(use, other):
+            if _after(use, other) and _go_together(use, other):
                 return use.operation
     return None
 
@@ -297,10 +296,10 @@ def _names(operation: Operation, made: KernelObject) -> bool:
     )
 
 
-def _after(place: Reached, other: Reached, order: Mapping[int, int]) -> bool:
+def _after(place: Reached, other: Reached) -> bool:
     """Tell whether a place comes after another, in the program or in the next turn of a loop."""
     looped = any(loop is around for loop in place.loops for around in other.loops)
-    return looped or order[id(place)] > order[id(other)]
+    return looped or place.index > other.index
 
 
 def _go_together(place: Reached, other: Reached) -> bool:

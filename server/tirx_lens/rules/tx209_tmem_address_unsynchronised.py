@@ -247,7 +247,7 @@ def _word(operation: Operation) -> Item | None:
     match operation.arguments[0]:
         case Call(callee=Path(), arguments=(Item() as word,)):
             return word
-    buffer = next(buffers_in(operation.arguments[0]), None)
+    buffer = next(iter(buffers_in(operation.arguments[0])), None)
     return Item(Ref(buffer), Const(0)) if buffer is not None else None
 
 
@@ -267,7 +267,7 @@ def _users(
     """Return, in program order, the operations that may read a word: they name its buffer."""
     if not isinstance(word.base, Ref) or word.base.target.kind is not ObjectKind.BUFFER:
         return reach.reached
-    return naming(view).users(reach, (word.base.target, *declared))
+    return naming(view).users((word.base.target, *declared))
 
 
 def _reads(
@@ -317,12 +317,12 @@ class _Order:
             if one.operation.op in _MEETINGS or may_meet_inside(one.operation)
         ]
         self._operations: dict[int, int] = {}
-        self._others: dict[Span, list[int]] = {}
+        self._others: list[tuple[Span, int]] = []
         for number, statement in enumerate(view.listing.statements):
             if isinstance(statement, Operation):
                 self._operations[id(statement)] = number
             elif isinstance(statement, (Bind, Other)):
-                self._others.setdefault(statement.span, []).append(number)
+                self._others.append((statement.span, number))
 
     def is_early(self, alloc: Reached, reached: Reached, read: Span, others: int) -> bool:
         """Tell whether nothing may make any of the reading threads meet the allocating warp.
@@ -332,9 +332,7 @@ class _Order:
         """
         start, at = self._operations[id(alloc.operation)], self._operations[id(reached.operation)]
         if not reached.operation.span.contains(read):
-            bound = [
-                n for span, found in self._others.items() if span.contains(read) for n in found
-            ]
+            bound = [number for span, number in self._others if span.contains(read)]
             at = max((number for number in bound if number <= at), default=-1)
         return start < at and not any(
             start < self._operations[id(one.operation)] <= at and one.participants.possible & others

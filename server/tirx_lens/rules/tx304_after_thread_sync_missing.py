@@ -230,7 +230,7 @@ class AfterThreadSyncMissing(Rule):
             if load.source is None:
                 continue
             reached = reach.by_operation[identity]
-            wait = _unfenced_wait(reach, reach.order[id(reached)])
+            wait = _unfenced_wait(reach, reached.index)
             issuers = view.once(issuers_of).get(load.source) if wait is not None else None
             if wait is not None and issuers:
                 yield self._finding(view, reach, reached, wait, issuers)

@@ -377,7 +377,7 @@ def _is_waited_in_the_next_turn(view: KernelView, load: Reached) -> bool:
     reach = view.reach
     if reach is None or not load.loops:
         return False
-    waits, index = view.once(_load_waits), reach.order[id(load)]
+    waits, index = view.once(_load_waits), load.index
     first = bisect_left(waits, reach.spans[id(load.loops[0])].start)
     return any(
         meets(wait, load) and any(loop in load.loops for loop in wait.loops)
@@ -390,7 +390,7 @@ def _load_waits(view: KernelView) -> list[int]:
     reach = view.reach
     if reach is None:
         return []
-    return [reach.order[id(wait)] for wait in reach.of(Op.TMEM_WAIT_LOAD)]
+    return [wait.index for wait in reach.of(Op.TMEM_WAIT_LOAD)]
 
 
 def _reads(load: Reached, what: TmemLoad, use: Reached) -> bool:

@@ -323,7 +323,7 @@ class MbarrierInitNotPublished(Rule):
             if stop is not None and not fenced and by_engines and is_finished(view):
                 yield self._unfenced(view, reach, init, stop)
         if early:  # one meeting is missing, however many barriers it would publish
-            init, use = min(early, key=lambda pair: reach.order[id(pair[1])])
+            init, use = min(early, key=lambda pair: pair[1].index)
             yield self._unpublished(view, reach, init, use)
 
     def check_history(self, view: KernelView) -> Iterator[Finding]:

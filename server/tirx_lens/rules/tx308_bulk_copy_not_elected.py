@@ -10,7 +10,8 @@ from tirx_lens.model.symptom import Symptom
 from tirx_lens.rules.changes.elect import elected
 from tirx_lens.rules.examples import in_kernel
 from tirx_lens.rules.facts.barriers import arrivals_of
-from tirx_lens.rules.facts.bulk import BulkCopy, Direction, bulk_copy
+from tirx_lens.rules.facts.bulk import BulkCopy, Direction
+from tirx_lens.rules.facts.engine_copies import engine_copies
 from tirx_lens.rules.related import guards_and_calls
 from tirx_lens.rules.rule import Invalid, KernelView, Rule
 from tirx_lens.threads.describe import describe
@@ -33,7 +34,7 @@ _LOAD = (
 
 
 # Before 0.25 a block named the scope of the operations in it, and TVM elected for wider ones.
-_SCOPE_BLOCK = re.compile(r"^\s*with \w+\.(?:cta|warpgroup|warp)\(", re.MULTILINE)
+_SCOPE_BLOCK = re.compile(r"with \w+\.(?:cta|warpgroup|warp)\(")
 
 
 class BulkCopyNotElected(Rule):
@@ -251,16 +252,15 @@ class BulkCopyNotElected(Rule):
 
     def check(self, view: KernelView) -> Iterator[Finding]:
         """Count, for each TMA copy, the threads that issue it with the same operands."""
-        if view.reach is None or any(map(_SCOPE_BLOCK.search, view.texts)):
+        reach = view.reach
+        if reach is None or any(map(_has_scope_block, view.texts)):
             return
-        for reached in view.reach.reached:
-            copy = bulk_copy(reached.operation)
-            if copy is None:
-                continue
-            who = issuers(reached, view.reach)
-            times = _times(reached.operation, who, view.reach.shape)
+        for operation, copy in engine_copies(reach).items():
+            reached = reach.by_operation[operation]
+            who = issuers(reached, reach)
+            times = _times(reached.operation, who, reach.shape)
             if times > 1:
-                yield self._finding(view, view.reach, reached, copy, who, times)
+                yield self._finding(view, reach, reached, copy, who, times)
 
     def _finding(
         self,
@@ -293,6 +293,13 @@ class BulkCopyNotElected(Rule):
             fix=elected(view, reached) if fixable else None,
             related=guards_and_calls(reached),
         )
+
+
+def _has_scope_block(text: str) -> bool:
+    """Tell whether a line begins with the `with` of a scope."""
+    found = _SCOPE_BLOCK.finditer(text)
+    lines = (text[text.rfind("\n", 0, block.start()) + 1 : block.start()] for block in found)
+    return any(not line.strip() for line in lines)
 
 
 def _times(operation: Operation, who: Participants, shape: Shape) -> int:

@@ -32,9 +32,11 @@ from tirx_lens.model.kernel import (
     Other,
     Problem,
 )
+from tirx_lens.model.span import Span
 from tirx_lens.syntax.damage import is_damaged
 from tirx_lens.syntax.effects import KernelEffects
 from tirx_lens.syntax.expressions import ExpressionReader
+from tirx_lens.syntax.gathered import MOST_EVENTS, MOST_STATEMENTS
 from tirx_lens.syntax.guards import callee_path, part_of_scope, role_guard
 from tirx_lens.syntax.lists import apply_change, change_by
 from tirx_lens.syntax.opaque import is_opaque
@@ -50,8 +52,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from tirx_lens.model.kernel import Mention, WrittenCall
-    from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
+    from tirx_lens.syntax.memory import KernelMemory
+    from tirx_lens.syntax.rereading import Rereading
 
     _Fields = list[tuple[Instance, dict[str, Expr]]]
 
@@ -73,8 +76,6 @@ _REFUSED = frozenset(
 )
 _META = (Ref, Path, Function, Sequence, Class, Instance, Method, Module, Table)
 DAMAGED = "a syntax error: statements may belong elsewhere"
-_MOST_STATEMENTS = 40_000  # after inlining; beyond it the kernel is cut short, with a Problem
-_MOST_EVENTS = 2_000  # rules compare them in pairs; real kernels stay below 400
 _EXITS = {
     "return_statement": ExitKind.RETURN,
     "break_statement": ExitKind.BREAK,
@@ -95,44 +96,57 @@ class BodyReader:
 
         `stored_again` are the kernel's names that are given more than one value.
         """
-        self.problems: list[Problem] = []
         self.plain_functions: list[Span] = []
         self._at = KernelEffects(self)
-        self._reader = ExpressionReader(scope, self._at)
+        self._gathered = self._at.gathered
+        self._reader = ExpressionReader(scope, self._at, self._gathered)
+        self._rereading: Rereading | None = None
         self._make_function = function
         self._stored_again = stored_again
         self._bound: list[str] = []
         self._is_let = False
         self._calling: list[int] = []
         self._depth = 0
-        self._count = 0
         self._is_cut_short = False
 
     @property
     def scope_ids(self) -> tuple[Id, ...]:
         """The scope ids declared so far, in order."""
-        return tuple(self._at.scope_ids)
+        return tuple(self._gathered.scope_ids)
 
     @property
     def unbound(self) -> tuple[Span, ...]:
         """The names read so far that nothing binds."""
-        return tuple(self._reader.unbound)
+        return tuple(self._gathered.unbound)
 
     @property
     def mentions(self) -> tuple[Mention, ...]:
         """The places so far that name an object of the kernel."""
-        return self._reader.mentions
+        return tuple(self._gathered.mentions)
 
     @property
     def calls(self) -> tuple[WrittenCall, ...]:
         """The calls so far of TVM's functions, as the text spells them, in its order."""
-        return tuple(self._reader.calls[start] for start in sorted(self._reader.calls))
+        return tuple(sorted(self._gathered.calls, key=lambda call: call.callee.start))
 
-    def kernel(self, definition: Node) -> Block:
-        """Read the body of a kernel."""
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be understood so far."""
+        return tuple(self._gathered.problems)
+
+    def kernel(self, definition: Node, memory: KernelMemory | None = None) -> Block:
+        """Read the body of a kernel; with a `memory`, what has changed of it."""
+        body = field_of(definition, "body")
         if is_damaged(definition):
             self._cut(self._span(definition), DAMAGED)
-        return self.block(field_of(definition, "body"), scoped=False)
+            memory = None
+        if memory is None:
+            return self.block(body, scoped=False)
+        self._rereading = memory.begin(definition, self._stored_again, self._reader.scope)
+        block = self.block(body, scoped=False)
+        if self._rereading is not None:
+            memory.end(self._rereading)
+        return block
 
     def block(self, node: Node | None, *, scoped: bool = True) -> Block:
         """Read a block of statements, in a scope of its own unless the host chose it."""
@@ -158,15 +172,21 @@ class BodyReader:
         return self._reader.span(node)
 
     def _cut(self, where: Span, reason: str) -> None:
-        self.problems.append(Problem(where, reason, cuts=True))
+        self._gathered.problems.append(Problem(where, reason, cuts=True))
 
     def _read_statement(self, node: Node) -> None:
-        self._count += 1
-        if self._count > _MOST_STATEMENTS or self._at.events > _MOST_EVENTS:
+        gathered = self._gathered
+        if gathered.statements >= MOST_STATEMENTS or gathered.events > MOST_EVENTS:
             if not self._is_cut_short:
                 self._is_cut_short = True
                 self._cut(self._span(node), "the kernel is too long once inlined")
-            return
+        elif self._rereading is not None and not self._at.stack:
+            self._rereading.read(node, self._reader, self._at, self._statement)
+        else:
+            self._statement(node)
+
+    def _statement(self, node: Node) -> None:
+        self._gathered.statements += 1
         before = len(self._at.statements)
         outer, self._at.statement = self._at.statement, self._span(node)
         match node.type:
@@ -202,7 +222,7 @@ class BodyReader:
 
     def _half_typed(self, node: Node) -> None:
         """Take a line with a syntax error for a call of anything, and its names for unknown."""
-        self.problems.append(Problem(self._span(node), "syntax error"))
+        self._gathered.problems.append(Problem(self._span(node), "syntax error"))
         self._at.note_opaque("half-typed", self._span(node))
         for name in sorted(names_stored_by(node)):
             self._bound.append(name)
@@ -234,6 +254,7 @@ class BodyReader:
             self._chosen(first, rest, holds=bool(condition.value))
             return
         of_host = is_host(condition)
+        self._gathered.unrepeatable += of_host  # names around it may change their meaning
         scope = self._reader.scope
         before = dict(scope.names)
         fields = self._fields() if of_host else []
@@ -313,7 +334,7 @@ class BodyReader:
         targets = [target] if target.type == "identifier" else children_of(target)
         variables = [variable for variable in targets if variable.type == "identifier"]
         for variable in variables:
-            value: Expr = Variable(text_of(variable), self._span(variable).start, uniform=not bound)
+            value: Expr = Variable(text_of(variable), self._span(variable), uniform=not bound)
             if launched is not None and len(variables) == 1:
                 value = launched
             self._reader.scope.bind(text_of(variable), value)
@@ -361,9 +382,7 @@ class BodyReader:
         """Bind what `with ... as` names: an id that is launched is what it stands for."""
         if target.type == "identifier":
             name = text_of(target)
-            known = (
-                value if isinstance(value, (Id, Ref)) else Variable(name, self._span(target).start)
-            )
+            known = value if isinstance(value, (Id, Ref)) else Variable(name, self._span(target))
             self._reader.scope.bind(name, known)
         else:
             for part in children_of(target):
@@ -375,6 +394,7 @@ class BodyReader:
         if definition is None or name is None:
             return
         scope = self._reader.scope
+        self._gathered.unrepeatable += 1  # it holds nodes of this version, and its scope
         if definition is node and scope.text is None:
             self.plain_functions.append(self._span(name))
         self._bound.append(text_of(name))
@@ -388,6 +408,7 @@ class BodyReader:
                 self._reader.read(field_of(child, "right"))
                 self._store(field_of(child, "left"))
             elif child.type == "call" and (change := change_by(child, self._reader)) is not None:
+                self._gathered.unrepeatable += 1  # other names may hold the same list
                 apply_change(change, self._reader, here=False)
             else:
                 self._reader.read(child)
@@ -411,11 +432,11 @@ class BodyReader:
                 self._is_let = True
                 # It cannot be stored to.
                 self._reader.scope.bind(
-                    text_of(left), _taken(value, text_of(left), self._span(left).start)
+                    text_of(left), _taken(value, text_of(left), self._span(left))
                 )
                 return
             if right is None:
-                value = Variable(text_of(left), self._span(left).start)
+                value = Variable(text_of(left), self._span(left))
         self._bind(left, value)
 
     def _bind(self, target: Node, value: Expr) -> None:
@@ -424,9 +445,8 @@ class BodyReader:
             self._bound.append(name)
             self._reader.note_mention(target, value)
             if name in self._stored_again and not _is_meta(value):
-                value = Variable(
-                    name, self._reader.scope.base
-                )  # what it holds depends on when one asks
+                base = self._reader.scope.base
+                value = Variable(name, Span(base, base))  # what it holds depends on when one asks
             self._reader.scope.bind(name, value)
         elif target.type in ("pattern_list", "tuple_pattern", "list_pattern", "tuple"):
             parts = children_of(target)
@@ -439,7 +459,7 @@ class BodyReader:
         base = self._reader.read(field_of(target, "object"))
         name = field_of(target, "attribute")
         if isinstance(base, Instance) and name is not None:
-            field, place = text_of(name), self._span(target).start
+            field, place = text_of(name), self._span(target)
             if not isinstance(base.member(field), (Ref, Variable)):  # else a scalar is stored to
                 base.fields[field] = Variable(f"{base.name}.{field}", place)
         if isinstance(base, Ref) and name is not None:
@@ -450,7 +470,7 @@ class BodyReader:
             name = text_of(target)
             self._bound.append(name)
             if not isinstance(self._reader.scope.lookup(name), Variable):
-                self._reader.scope.bind(name, Variable(name, self._span(target).start))
+                self._reader.scope.bind(name, Variable(name, self._span(target)))
 
     def inline(self, function: Function, arguments: Arguments, span: Span) -> Expr:
         """Read the body of a `T.inline` function as if it stood at the call."""
@@ -486,8 +506,8 @@ class BodyReader:
         return Unknown(f"a value that `{function.name}` computes", span=span)
 
     def _begin_plain(self, node: Node) -> None:
-        self._count += 1
-        if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
+        self._gathered.statements += 1
+        if self._gathered.statements > MOST_STATEMENTS or self._gathered.is_exhausted:
             raise NotFollowedError
         self._at.statement = self._span(node)
 
@@ -497,15 +517,16 @@ class BodyReader:
 
         Gives whether there may be read: not where a function calls itself, nor too much.
         """
-        self._count += 1
+        self._gathered.statements += 1
+        self._gathered.unrepeatable += 1  # it depends on the function, and on names of its scope
         if is_damaged(function.node):
             self._cut(span, DAMAGED)
-        if self._count > _MOST_STATEMENTS or self._reader.is_exhausted:
+        if self._gathered.statements > MOST_STATEMENTS or self._gathered.is_exhausted:
             self._cut(span, "the kernel is too long once inlined")
             yield False
             return
         if function.node.id in self._calling or len(self._at.stack) >= _DEEPEST_INLINE:
-            self.problems.append(Problem(span, f"`{function.name}` calls itself"))
+            self._gathered.problems.append(Problem(span, f"`{function.name}` calls itself"))
             yield False
             return
         reader, at = self._reader, self._at
@@ -542,7 +563,7 @@ def _same_scope() -> Iterator[None]:
     yield
 
 
-def _taken(value: Expr, name: str, place: int) -> Expr:
+def _taken(value: Expr, name: str, place: Span) -> Expr:
     """Return what a `T.let` holds of a value: of a pipeline state, where it stood then."""
     if isinstance(value, Variable):
         return replace(value, let_at=place) if "." in value.name else value

@@ -98,7 +98,7 @@ def known_call(callee: Expr, arguments: Arguments, span: Span) -> Expr | None:
     if name in ("T.Select", "T.if_then_else") and len(given) == 3:
         return select(*given)
     if name == "T.cuda.elect_sync" or (name == "T.ptx.elect_sync" and not given):
-        return Elect(span.start, span=span)
+        return Elect(span, span=span)
     if name == "T.cuda.thread_rank":
         return Id(IdKind.THREAD, span=span)
     return _host_call(name, given)

@@ -22,6 +22,7 @@ from tirx_lens.model.kernel import Op, Operation, Statement
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.syntax import operations
 from tirx_lens.syntax.calls import Arguments
+from tirx_lens.syntax.gathered import Gathered
 from tirx_lens.syntax.names import LANG_CLASSES
 from tirx_lens.syntax.objects import ObjectTable
 from tirx_lens.syntax.opaque import is_opaque
@@ -75,13 +76,12 @@ class KernelEffects:
     """
 
     def __init__(self, calls: Calls) -> None:
-        self.scope_ids: list[Id] = []
+        self.gathered = Gathered()
         self.statements: list[Statement] = []
         self.statement: Span | None = None
         self.target = ""
         self.stack: list[Span] = []
-        self.events = 0  # operations that threads wait, copy or compute by
-        self._objects = ObjectTable()
+        self._objects = ObjectTable(self.gathered)
         self.is_plain = False
         self.instances: list[Instance] = []
         self._calls: Calls = weakref.proxy(calls)  # which holds this
@@ -142,6 +142,7 @@ class KernelEffects:
     def _construct(self, cls: Class, arguments: Arguments, span: Span) -> Expr:
         made = Instance(cls, self.target or cls.name, span=span)
         self.instances.append(made)
+        self.gathered.unrepeatable += 1  # its fields change
         init = cls.member("__init__")
         if isinstance(init, Function):
             self.call(span, Method(init, made), arguments)
@@ -179,7 +180,7 @@ class KernelEffects:
         axis, extent = arguments.get(0, "thread"), arguments.get(1, "extent")
         if opens and isinstance(axis, Id):  # what `T.env_thread` gave
             if extent is not None and axis.kind is IdKind.THREAD:
-                self.scope_ids.append(Id(axis.kind, (extent,), span=span))
+                self.gathered.scope_ids.append(Id(axis.kind, (extent,), span=span))
             return axis
         if opens or not isinstance(axis, Const) or axis.value not in _AXES:
             return self._launched(axis, extent or Unknown("no extent"), span)
@@ -192,11 +193,11 @@ class KernelEffects:
             return Const(0)
         if known is None:  # a second axis of threads: how they are numbered is not followed
             several = Unknown("threads of several axes")
-            self.scope_ids.append(Id(IdKind.THREAD, (several,), span=span))
+            self.gathered.scope_ids.append(Id(IdKind.THREAD, (several,), span=span))
             return Unknown("an axis of the launch", span=span)
         launched = Id(known[0], (extent,), known[1], span=span)
         if known[0] is IdKind.THREAD:
-            self.scope_ids.append(launched)
+            self.gathered.scope_ids.append(launched)
         return launched
 
     def _declare_id(self, kind: IdKind, arguments: Arguments, span: Span) -> Expr:
@@ -212,7 +213,7 @@ class KernelEffects:
         if given is not None and not isinstance(given, Sequence) and not _is_none(given):
             extents = (Unknown("extents that are not a list"),)
         ids = tuple(Id(kind, extents, index, span=span) for index in range(max(1, len(extents))))
-        self.scope_ids.extend(ids[:1])
+        self.gathered.scope_ids.extend(ids[:1])
         return ids[0] if len(ids) == 1 else Sequence(ids, span=span)
 
     def _emit(
@@ -225,7 +226,7 @@ class KernelEffects:
         receiver: KernelObject | None = None,
         created: KernelObject | None = None,
     ) -> None:
-        self.events += op is not Op.OTHER
+        self.gathered.events += op is not Op.OTHER
         self.statements.append(
             Operation(
                 op=op,

@@ -31,6 +31,7 @@ from tirx_lens.model.span import Span
 from tirx_lens.syntax import literals, names
 from tirx_lens.syntax.calls import Arguments, known_call
 from tirx_lens.syntax.fold import HEAVIEST_VALUE, LONGEST_TEXT, bounded, fold, select, sequence
+from tirx_lens.syntax.gathered import MOST_NODES, Gathered
 from tirx_lens.syntax.operations import canonical_opcode
 from tirx_lens.syntax.precedence import MIXED, mixed_chain
 from tirx_lens.syntax.scope import Class, Function, Instance, Module, Table
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 120  # nesting of expressions; real code stays below 20
 _LONGEST_COMPREHENSION = 32
-_MOST_NODES = 300_000  # expression nodes of one kernel after inlining; real ones stay below 60,000
 _MOST_ITEMS = 1024
 _BUILTINS = frozenset(
     {"dict", "range", "min", "max", "len", "int", "abs", "tuple", "list", "bool", "print"}
@@ -75,41 +75,34 @@ class Effects(Protocol):
 class ExpressionReader:
     """Reads expression nodes in a scope. The effects are kept by whoever made the reader."""
 
-    def __init__(self, scope: Scope, effects: Effects) -> None:
+    def __init__(self, scope: Scope, effects: Effects, gathered: Gathered | None = None) -> None:
+        """`gathered` is what is being read for: a kernel; without it, what is met is for nobody."""
         self.scope = scope
-        self._mentions: dict[tuple[int, int, int], Mention] = {}
-        self.unbound: list[Span] = []  # names of the text itself, surely read, that nothing binds
-        self.calls: dict[int, WrittenCall] = {}  # of TVM's functions, by where they begin
+        self.gathered = gathered if gathered is not None else Gathered()
+        self._places = self.gathered.places
+        # A function may be called twice: each place counts once.
+        self._mentioned: set[tuple[int, int, int]] = set()
+        self._called: set[int] = set()
         # Weak: the effects hold their reader, and what it read would wait for a look at cycles.
         self._effects: Effects = weakref.proxy(effects)
         self._depth = 0
-        self._nodes = 0
 
     @contextmanager
     def own_budget(self) -> Iterator[None]:
         """Count what is read meanwhile by itself: no part of a text is cut for another's length."""
-        outer, self._nodes = self._nodes, 0
+        outer, self.gathered.nodes = self.gathered.nodes, 0
         try:
             yield
         finally:
-            self._nodes = outer
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether so much has been read that the rest is left unread."""
-        return self._nodes > _MOST_NODES
-
-    @property
-    def mentions(self) -> tuple[Mention, ...]:
-        """The places so far that name an object, each once: a function may be called twice."""
-        return tuple(self._mentions.values())
+            self.gathered.nodes = outer
 
     def read(self, node: Node | None) -> Expr:
         """Return the value of a node; what cannot be read is `Unknown`, never an exception."""
         if node is None or node.is_missing:
             return Unknown("nothing here")
-        self._nodes += 1
-        if self._depth >= _DEEPEST or self._nodes > _MOST_NODES:
+        gathered = self.gathered
+        gathered.nodes += 1
+        if self._depth >= _DEEPEST or gathered.nodes > MOST_NODES:
             return Unknown("nested too deeply, or too much to read", span=self.span(node))
         reads = _READERS.get(node.type)
         if reads is None:
@@ -124,15 +117,18 @@ class ExpressionReader:
     def span(self, node: Node) -> Span:
         """Return the place of a node of the text that is being read."""
         base = self.scope.base
-        return Span(base + node.start_byte, base + node.end_byte)
+        span = Span(base + node.start_byte, base + node.end_byte)
+        self._places.append(span)
+        return span
 
     def note_mention(self, node: Node, value: Expr) -> None:
         """Note that a node names an object, if its value is one."""
         if isinstance(value, Ref):
             span = self.span(node)
             place = span.start, span.end, value.target.serial
-            if place not in self._mentions:
-                self._mentions[place] = Mention(span, value.target)
+            if place not in self._mentioned:
+                self._mentioned.add(place)
+                self.gathered.mentions.append(Mention(span, value.target))
 
     def _number(self, node: Node) -> Expr:
         return literals.number(node, self.span(node))
@@ -170,7 +166,7 @@ class ExpressionReader:
             return Path(name)
         path = names.unbound(name)
         if path is None and self.scope.text is None and not is_perhaps_unread(node):
-            self.unbound.append(self.span(node))
+            self.gathered.unbound.append(self.span(node))
         return (
             path
             if path is not None
@@ -281,16 +277,11 @@ class ExpressionReader:
         if function is None:
             return
         place = self.span(function)
-        if place.start not in self.calls:
+        if place.start not in self._called:
+            self._called.add(place.start)
             keywords = tuple(keyword for keyword, _ in arguments.keywords)
-            self.calls[place.start] = WrittenCall(
-                name,
-                place,
-                span,
-                len(arguments.positional),
-                keywords,
-                arguments.complete,
-            )
+            given, complete = len(arguments.positional), arguments.complete
+            self.gathered.calls.append(WrittenCall(name, place, span, given, keywords, complete))
 
     def arguments(self, node: Node | None) -> Arguments:
         """Return what an argument list gives."""

@@ -24,7 +24,7 @@ _LONGEST_SEQUENCE = 1024
 HEAVIEST_VALUE = _LONGEST_SEQUENCE * 4  # nodes of a value of any kind
 _HEAVIEST = 400  # nodes of one expression; guards and indices of real kernels stay below 60
 
-_BINARY: dict[Operator, Callable[[Any, Any], object]] = {
+_BINARY: dict[Operator, Callable[[Any, Any], Any]] = {
     Operator.ADD: operator.add,
     Operator.SUBTRACT: operator.sub,
     Operator.MULTIPLY: operator.mul,
@@ -45,10 +45,22 @@ _BINARY: dict[Operator, Callable[[Any, Any], object]] = {
 }
 
 NUMBERS = (int, float)
+_NEVER_REFUSED = {  # by two whole numbers, as most are
+    kind: _BINARY[kind]
+    for kind in (
+        *(Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY),
+        *(Operator.BIT_AND, Operator.BIT_OR, Operator.BIT_XOR),
+        *(Operator.EQUAL, Operator.NOT_EQUAL),
+        *(Operator.LESS, Operator.LESS_EQUAL, Operator.GREATER, Operator.GREATER_EQUAL),
+    )
+}
 
 
 def compute(kind: Operator, left: object, right: object) -> object:
     """Apply a binary operator to two plain values; None when Python would refuse or blow up."""
+    if type(left) is int is type(right) and kind in _NEVER_REFUSED:
+        number = _NEVER_REFUSED[kind](left, right)
+        return number if -LARGEST <= number <= LARGEST else None
     numbers = isinstance(left, NUMBERS) and isinstance(right, NUMBERS)
     try:
         if kind is Operator.POWER:

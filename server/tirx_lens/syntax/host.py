@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.span import Span
     from tirx_lens.syntax.calls import Arguments
     from tirx_lens.syntax.library import Library
+    from tirx_lens.syntax.memory import TextMemories
 
 INLINE = frozenset({"T.inline", "T.macro"})
 """What makes a function one whose body stands at its calls."""
@@ -89,11 +90,13 @@ class HostReader:
         given: Given | None = None,
         library: Library | None = None,
         scope: Scope | None = None,
+        memories: TextMemories | None = None,
     ) -> None:
         """Read into `scope`, if there is one, which is then the caller's to forget: see `defining`.
 
         `unwanted` are the starts of statements of the file whose kernels are left unread. Without
-        `library` nothing is known of what the file imports.
+        `library` nothing is known of what the file imports. With `memories` of its last version,
+        of a kernel that was edited only the change is read.
         """
         self._kernels: list[Kernel] = []
         self._given = given or Given()
@@ -103,6 +106,7 @@ class HostReader:
         self._data = data
         self._marks = marks_of(data)
         self._library = library
+        self._memories = memories
         self._is_own = scope is None
         self.defining: list[Scope] = []
         """The scopes that functions were defined in: each holds its functions, and they hold it."""
@@ -484,7 +488,9 @@ class HostReader:
             value = kernel_parameter(parameter, self._reader, given.get(parameter.name))
             scope.bind(parameter.name, value)
         body = BodyReader(scope, self.function, stored_again(definition))
-        block = body.kernel(definition)
+        memories = self._memories
+        memory = memories.of(self._builder, text_of(name)) if memories is not None else None
+        block = body.kernel(definition, memory)
         return Kernel(
             name=text_of(name),
             span=self._reader.span(node),
@@ -492,7 +498,7 @@ class HostReader:
             body=block,
             scope_ids=body.scope_ids,
             builder=self._builder,
-            problems=tuple(body.problems),
+            problems=body.problems,
             plain_functions=tuple(body.plain_functions),
             is_used=is_used(node, text_of(name)),
             unbound=body.unbound,

@@ -12,6 +12,7 @@ from tirx_lens.syntax.names import LANG_CLASSES
 
 if TYPE_CHECKING:
     from tirx_lens.model.span import Span
+    from tirx_lens.syntax.gathered import Gathered
 
 # What their members are called tells them apart.
 _NAMED_BY_MEMBERS = (ObjectKind.PIPELINE, ObjectKind.PIPELINE_STATE)
@@ -24,11 +25,10 @@ _PIPELINE_TAGS = {
 
 @dataclass
 class ObjectTable:
-    """Makes the objects of one kernel and remembers the barriers inside its pipelines."""
+    """Makes the objects of one kernel, each once the barriers inside its pipelines."""
 
-    _made: int = 0
+    gathered: Gathered
     _alike: dict[tuple[str, int], int] = field(default_factory=dict)
-    _pipeline_barriers: dict[tuple[int, str], KernelObject] = field(default_factory=dict)
 
     def construct(self, class_name: str, name: str, span: Span, given: Arguments) -> KernelObject:
         """Make the object that a class of `lang` constructs, bound to `name`."""
@@ -43,12 +43,14 @@ class ObjectTable:
         if target.kind is ObjectKind.PIPELINE and name in ("full", "empty"):
             return Ref(self._pipeline_barrier(target, name))
         if target.kind is ObjectKind.PIPELINE_STATE and name in ("stage", "phase"):
-            return Variable(f"{target.name}.{name}", target.span.start)
+            return Variable(f"{target.name}.{name}", target.span)
         return None
 
     def _pipeline_barrier(self, pipeline: KernelObject, side: str) -> KernelObject:
         key = (pipeline.serial, side)
-        if key not in self._pipeline_barriers:
+        barriers = self.gathered.barriers
+        self.gathered.asked.append(key)
+        if key not in barriers:
             tag = pipeline.argument(99, side)
             kind = _PIPELINE_TAGS.get(str(tag.value)) if isinstance(tag, Const) else None
             leader = pipeline.argument(99, "leader")
@@ -56,19 +58,18 @@ class ObjectTable:
             given = Arguments(keywords=keywords)
             name = f"{pipeline.name}.{side}"
             made = self._make(kind or ObjectKind.MBARRIER, name, pipeline.span, "", given)
-            self._pipeline_barriers[key] = made
-        return self._pipeline_barriers[key]
+            barriers[key] = made
+        return barriers[key]
 
     def _make(
         self, kind: ObjectKind, name: str, span: Span, class_name: str, given: Arguments | None
     ) -> KernelObject:
-        self._made += 1
         if kind in _NAMED_BY_MEMBERS:
             # One line may make several, in a comprehension or a function that is called twice.
             number = self._alike[name, span.start] = self._alike.get((name, span.start), 0) + 1
             name = f"{name} #{number}" if number > 1 else name
-        return KernelObject(
-            serial=self._made,
+        made = KernelObject(
+            serial=len(self.gathered.objects) + 1,
             kind=kind,
             name=name,
             span=span,
@@ -76,3 +77,5 @@ class ObjectTable:
             arguments=given.positional if given is not None else (),
             keywords=given.keywords if given is not None else (),
         )
+        self.gathered.objects.append(made)
+        return made

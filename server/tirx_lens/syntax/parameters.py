@@ -36,4 +36,4 @@ def kernel_parameter(
             keywords=kind.keywords,
         )
         return Ref(made)
-    return Variable(parameter.name, 0, uniform=True)
+    return Variable(parameter.name, uniform=True)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 from tree_sitter import Parser, Range
 
 from tirx_lens.model.span import Span
+from tirx_lens.syntax.difference import difference_between
 from tirx_lens.syntax.recent import KEPT, Recent
 from tirx_lens.syntax.tree import python_language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tree_sitter import Node, Tree
 
 _KEPT_TREES = 3
@@ -187,38 +186,13 @@ def _edited(base: _Parsed, new: bytes, span: Span, row: int) -> Tree:
     tree = base.tree.copy()
     tree.edit(0, base.span.start, span.start, (0, 0), (base.row, 0), (row, 0))
     old = base.text
-    start, old_end, new_end = _changed(old, new)
-    at = _point(new, start, row + new.count(b"\n", 0, start))
-    old_point = _point(old, old_end, row + old.count(b"\n", 0, old_end))
-    new_point = _point(new, new_end, row + new.count(b"\n", 0, new_end))
+    edit = difference_between(old, new)
+    at = _point(new, edit.start, row + new.count(b"\n", 0, edit.start))
+    old_point = _point(old, edit.end_before, row + old.count(b"\n", 0, edit.end_before))
+    new_point = _point(new, edit.end, row + new.count(b"\n", 0, edit.end))
     by = span.start
-    tree.edit(start + by, old_end + by, new_end + by, at, old_point, new_point)
+    tree.edit(edit.start + by, edit.end_before + by, edit.end + by, at, old_point, new_point)
     return tree
-
-
-def _changed(old: bytes, new: bytes) -> tuple[int, int, int]:
-    """Return where two texts begin to differ, and where in each of them they are alike again."""
-    shorter = min(len(old), len(new))
-    start = _longest(shorter, lambda size, more: old[size:more] == new[size:more])
-    alike = _longest(
-        shorter - start,
-        lambda size, more: (
-            old[len(old) - more : len(old) - size] == new[len(new) - more : len(new) - size]
-        ),
-    )
-    return start, len(old) - alike, len(new) - alike
-
-
-def _longest(limit: int, is_alike: Callable[[int, int], bool]) -> int:
-    """Return the largest size up to which two texts are alike; halving keeps it to a few reads."""
-    size = 0
-    while size < limit:
-        middle = (size + limit + 1) // 2
-        if is_alike(size, middle):
-            size = middle
-        else:
-            limit = middle - 1
-    return size
 
 
 def _point(data: bytes, offset: int, row: int) -> tuple[int, int]:

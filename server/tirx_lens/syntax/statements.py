@@ -19,6 +19,7 @@ from tirx_lens.syntax.imports import STATEMENTS
 from tirx_lens.syntax.recent import Recent
 from tirx_lens.syntax.reparse import Reparser, is_of_module
 from tirx_lens.syntax.tree import children_of, field_of, text_of
+from tirx_lens.syntax.words import words_in
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from tirx_lens.model.given import Given
     from tirx_lens.model.kernel import Kernel
     from tirx_lens.syntax.library import Library
+    from tirx_lens.syntax.memory import TextMemories
     from tirx_lens.syntax.reparse import Room
 
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _DEFINED = re.compile(rb"\bdef\s+([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
@@ -104,12 +105,15 @@ class Version:
         unwanted: Container[int],
         given: Given | None = None,
         library: Library | None = None,
+        memories: TextMemories | None = None,
     ) -> Iterator[tuple[int, tuple[Kernel, ...]]]:
         """Yield the start of each statement and its kernels, but of those that start at `unwanted`.
 
         What stands between the kernels is read in any case.
         """
-        reader = HostReader(self.roots, self.data, unwanted, given=given, library=library)
+        reader = HostReader(
+            self.roots, self.data, unwanted, given=given, library=library, memories=memories
+        )
         return reader.read()
 
 
@@ -154,17 +158,17 @@ class VersionReader:
 
 
 def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
-    words = _words(text)
+    words = _held_once(words_in(text))
     definition = field_of(node, "definition") or node
     binds = words if b":=" in text else _bound(definition, words)
     has_kernels = b"@" in text  # a kernel is a decorated function
-    defines = _words(text, _DEFINED) if has_kernels else frozenset()
+    defines = _held_once(_DEFINED.findall(text)) if has_kernels else frozenset()
     return Statement(words, binds, defines, has_kernels, is_settled)
 
 
-def _words(text: bytes, pattern: re.Pattern[bytes] = _WORD) -> frozenset[str]:
-    """Return the words that a pattern finds, each the one object that there is of it."""
-    found = {sys.intern(word.decode("latin-1")) for word in set(pattern.findall(text))}
+def _held_once(words: Iterable[bytes]) -> frozenset[str]:
+    """Return words, each the one object that there is of it."""
+    found = {sys.intern(word.decode("latin-1")) for word in set(words)}
     return frozenset(found)  # a copy has room for no more
 
 
@@ -174,7 +178,7 @@ def _bound(node: Node, words: frozenset[str]) -> frozenset[str]:
         return frozenset()
     if node.type in _DEFINITIONS:
         name = field_of(node, "name")
-        return _words(name.text or b"") if name is not None else frozenset()
+        return _held_once((name.text or b"",)) if name is not None else frozenset()
     if node.type in STATEMENTS and any(c.type == "wildcard_import" for c in node.children):
         return words | {_ANYTHING}
     if node.type != "expression_statement" or node.has_error:
@@ -185,7 +189,7 @@ def _bound(node: Node, words: frozenset[str]) -> frozenset[str]:
         while assigned is not None and assigned.type in _ASSIGNMENTS:
             targets.append(text_of(assigned.child_by_field_name("left") or assigned))
             assigned = field_of(assigned, "right")
-    return _words(" ".join(targets).encode())
+    return _held_once(words_in(" ".join(targets).encode()))
 
 
 def _whole_lines(data: bytes, node: Node) -> Span:
@@ -216,7 +220,7 @@ class _Dependencies:
             calls = [call for name in sorted(statement.defines) for call in self._of(name, index)]
             words = set(statement.words)
             for call in calls:
-                words.update(_words(call))
+                words.update(_held_once(words_in(call)))
             above = self._needed(words, index)
             needed = [self._placed[i] for i in above]
             others = tuple(other.statement.identity for other in needed)

@@ -98,10 +98,9 @@ class Order:
     def _meet_between(self, first: Reached, second: Reached) -> bool:
         """Tell whether a CTA-wide barrier stands between two places, or around in their loop."""
         shared = {id(loop) for loop in first.loops} & {id(loop) for loop in second.loops}
-        order = self._reach.order
-        between = range(order[id(first)], order[id(second)])
+        between = range(first.index, second.index)
         return any(
-            order[id(wide)] in between or any(id(loop) in shared for loop in wide.loops)
+            wide.index in between or any(id(loop) in shared for loop in wide.loops)
             for wide in self._wide
         )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tirx_lens.model.expr import Apply, Call, Expr, Operator, Path
 from tirx_lens.model.kernel import (
@@ -27,7 +28,7 @@ from tirx_lens.threads.shape import Shape, shape_of
 from tirx_lens.threads.values import Evaluator, is_uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tirx_lens.model.objects import KernelObject
     from tirx_lens.model.span import Span
@@ -67,7 +68,8 @@ class Reached:
     """An operation and who gets to it.
 
     `returned` is the set of threads that have left the kernel by then: the hardware no longer
-    waits for them at a CTA-wide barrier. `guards` and `loops` are outermost first.
+    waits for them at a CTA-wide barrier. `guards` and `loops` are outermost first. `index` is its
+    place in the map.
     """
 
     operation: Operation
@@ -75,6 +77,16 @@ class Reached:
     guards: tuple[Guard, ...]
     returned: int
     loops: tuple[Loop, ...]
+    index: int = field(compare=False)
+
+
+by_index = attrgetter("index")
+"""What places are sorted and searched by."""
+
+
+def in_order(places: Iterable[Reached]) -> list[Reached]:
+    """Return places of one map in program order."""
+    return sorted(places, key=by_index)
 
 
 @dataclass(frozen=True)
@@ -86,12 +98,7 @@ class ReachMap:
     reached: tuple[Reached, ...]
     conditions: Conditions
     compute: Compute
-    _answers: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def order(self) -> Mapping[int, int]:
-        """How many places come before each, by the identity of the place."""
-        return {id(reached): index for index, reached in enumerate(self.reached)}
+    _answers: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def spans(self) -> Mapping[int, range]:
@@ -149,7 +156,7 @@ class ReachMap:
         kinds = [self.by_op[op] for op in ops if op in self.by_op]
         if len(kinds) < 2:
             return kinds[0] if kinds else ()
-        return sorted(chain.from_iterable(kinds), key=lambda reached: self.order[id(reached)])
+        return in_order(chain.from_iterable(kinds))
 
     @property
     def is_opaque(self) -> bool:
@@ -174,7 +181,8 @@ class ReachMap:
         """Return the answer to a question about the map alone, worked out the first time."""
         if question not in self._answers:
             self._answers[question] = question(self)
-        return cast("T", self._answers[question])
+        answer: T = self._answers[question]
+        return answer
 
     def inside(self, loop: Loop) -> Sequence[Reached]:
         """Return the operations in a loop, in program order."""
@@ -249,7 +257,10 @@ class _Walker:
         return current
 
     def _note(self, operation: Operation, who: Participants) -> None:
-        self.reached.append(Reached(operation, who, self._guards, self._returned, self._loops))
+        index = len(self.reached)
+        self.reached.append(
+            Reached(operation, who, self._guards, self._returned, self._loops, index)
+        )
 
     def _branch(self, branch: Branch, coming: Participants) -> Participants:
         condition, asked = self._outcome(branch)

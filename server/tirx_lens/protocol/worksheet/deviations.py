@@ -12,7 +12,6 @@ from tirx_lens.protocol.worksheet.landmarks import is_selective
 from tirx_lens.protocol.worksheet.meetings import misses_some
 from tirx_lens.protocol.worksheet.pairs import Side, pairs
 from tirx_lens.protocol.worksheet.sides import parity_at, reached_at
-from tirx_lens.rules.facts.course import position_of
 from tirx_lens.rules.facts.handoffs import handoffs, variables_in
 from tirx_lens.rules.facts.publication import writers_of
 from tirx_lens.rules.facts.tmem_balance import surplus
@@ -175,11 +174,7 @@ def _has_prologue(view: KernelView, signalled: Handoff, waited: Handoff) -> bool
     first = reached_at(view, waited.waits[0].operation)
     for place in (*signalled.arrivals, *signalled.copies):
         reached = reached_at(view, place.operation)
-        if (
-            first is None
-            or reached is None
-            or position_of(view, reached) > position_of(view, first)
-        ):
+        if first is None or reached is None or reached.index > first.index:
             continue
         alike = {id(loop) for loop in first.loops} & {id(loop) for loop in reached.loops}
         mine = reached.participants.possible & first.participants.possible

@@ -66,7 +66,7 @@ def word_of(view: KernelView, pointer: Expr | None) -> Word | None:
     barrier = barrier_in(pointer)
     if barrier is not None:
         return Word(barrier, None, barrier.name)
-    buffer = next(buffers_in(pointer), None)
+    buffer = next(iter(buffers_in(pointer)), None)
     if buffer is None:
         return None
     return Word(buffer, _index(pointer), written(pointer.span, view) or buffer.name)

@@ -28,8 +28,9 @@ def read_at_declaration(view: KernelView) -> tuple[tuple[WrittenCall, Span], ...
     for call in view.kernel.calls:
         if call.name in _DECLARES and KEYWORD in call.keywords:
             for argument in arguments_of(view.source, call.span):
-                text = view.source.slice(argument.value)
-                if argument.keyword == KEYWORD and _ELEMENT.search(text):
+                if argument.keyword != KEYWORD:
+                    continue
+                if _ELEMENT.search(view.source.slice(argument.value)):
                     found.append((call, argument.value))
     return tuple(found)
 

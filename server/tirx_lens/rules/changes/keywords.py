@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tokenize
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.finding import Edit
@@ -56,15 +57,24 @@ class Written:
 
 def arguments_of(source: SourceText, call: Span) -> tuple[Written, ...]:
     """Return the arguments of a call in their order, those behind a star as they are."""
-    text = source.slice(call)
+    return tuple(
+        Written(one.keyword, one.span.moved(call.start), one.value.moved(call.start))
+        for one in _arguments_in(source.slice(call))
+    )
+
+
+@lru_cache(maxsize=128)  # most calls are the same in the next version of a text
+def _arguments_in(text: str) -> tuple[Written, ...]:
+    """Return the arguments of a call, their places counted from its start."""
     found = []
+    whole = Span(0, len(text))
     for one in _arguments(_words(text)):
         named = len(one) > 2 and one[1].string == "="
         found.append(
             Written(
                 one[0].string if named else None,
-                _span(text, call, one),
-                _span(text, call, one[2:] if named else one),
+                _span(text, whole, one),
+                _span(text, whole, one[2:] if named else one),
             )
         )
     return tuple(found)

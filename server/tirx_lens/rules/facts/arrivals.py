@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.model.expr import Expr
     from tirx_lens.rules.facts.nesting import Placed
+    from tirx_lens.rules.facts.rates import Rate
     from tirx_lens.threads.reach import Reached, ReachMap
 
 _OPERANDS = {  # positional arguments of `arrive` that change nothing of how many arrive
@@ -109,8 +110,12 @@ def threads_by_slot(
         return None
     if any(True for _ in variables_in(slot)):
         return None if _has_ids(slot) else {None: threads}
+    slots = range(min(depth or 1, 64))
+    constant = constant_int(slot)
+    if constant is not None:
+        return {constant: threads} if constant in slots and threads else {}
     found: dict[int | None, int] = {}
-    for number in range(min(depth or 1, 64)):
+    for number in slots:
         outcome = reach.condition(Apply(Operator.EQUAL, (slot, Const(number))))
         if outcome.maybe & threads:
             return None
@@ -148,14 +153,13 @@ def _compare(
     *,
     walks: bool,
 ) -> Mismatch | None:
-    arriving = {rate_of(reached, reach) for reached, _ in coming}
-    if len(arriving) != 1 or not waiting or _again_elsewhere(coming):
+    if not coming or not waiting:
         return None
-    rate = arriving.pop()
+    rate, base = _common_rate(coming, reach), _common_rate(waiting, reach)
+    if rate is None or base is None or (rate and not base) or _again_elsewhere(coming):
+        return None
     expected = _waits_a_turn(waiting)
-    rates = {rate_of(reached, reach) for reached, _ in waiting}
-    base = rates.pop() if len(rates) == 1 else None
-    if rate is None or base is None or expected is None or (rate and not base):
+    if expected is None:
         return None
     times = more_often(rate, base)
     numbers = [who.count(reach.shape) for _, who in coming]
@@ -169,10 +173,16 @@ def _compare(
     return Mismatch(places, coming[0][1], waiting[0][0], total // expected, times, count)
 
 
+def _common_rate(places: Sequence[tuple[Reached, Participants]], reach: ReachMap) -> Rate | None:
+    """Return how often each of some places is executed; None where that differs."""
+    rates = [rate_of(reached, reach) for reached, _ in places]
+    return rates[0] if all(rate == rates[0] for rate in rates) else None
+
+
 def _again_elsewhere(coming: Sequence[tuple[Reached, Participants]]) -> bool:
     """Tell whether some thread arrives in two loops, one after the other."""
     return any(
-        one.typical & other.typical and list(map(id, a.loops)) != list(map(id, b.loops))
+        one.typical & other.typical and a.loops != b.loops
         for index, (a, one) in enumerate(coming)
         for b, other in coming[:index]
     )
@@ -180,12 +190,13 @@ def _again_elsewhere(coming: Sequence[tuple[Reached, Participants]]) -> bool:
 
 def _waits_a_turn(waiting: Sequence[tuple[Reached, Participants]]) -> int | None:
     """Return how often each waiting thread waits in one turn; None where that differs."""
+    if len(waiting) == 1:  # as most are
+        return 1
     found: set[int] = set()
     for reached, _ in waiting:
-        loops = list(map(id, reached.loops))
-        beside = [other for r, other in waiting if list(map(id, r.loops)) == loops]
+        beside = [other for r, other in waiting if r.loops == reached.loops]
         sets = {other.typical for other in beside}
-        asked = [r.operation.arguments for r, _ in waiting if list(map(id, r.loops)) == loops]
+        asked = [r.operation.arguments for r, _ in waiting if r.loops == reached.loops]
         if len(set(asked)) < len(asked):
             return None  # waiting twice for one phase is waiting once; or the state moves between
         if len(sets) == 1:

@@ -13,11 +13,12 @@ many each waiter needs:
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from operator import ne
+from typing import TYPE_CHECKING, NamedTuple
 
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.rules.facts.barriers import arrivals_of, inits_of
@@ -105,12 +106,7 @@ def _imbalance(view: KernelView) -> Imbalance | None:
         if handoff.barrier in traced.uses
         for trouble in _of_barrier(traced, handoff)
     ]
-    place = {id(reached.operation): n for n, reached in enumerate(view.reach.reached)}
-    return min(
-        troubles,
-        key=lambda t: (t.trouble, place[id(t.shown.operation)], t.slot),
-        default=None,
-    )
+    return min(troubles, key=lambda t: (t.trouble, t.shown.index, t.slot), default=None)
 
 
 def listed(slots: Sequence[int]) -> str:
@@ -128,10 +124,10 @@ def _of_barrier(traced: Traces, handoff: Handoff) -> list[Imbalance]:
         return []  # TX109 speaks of it, unless it is half of something
     if not count or count < 1 or len(inits) != 1 or inits[0].loops:
         return []
-    commits = handoff.barrier.kind is ObjectKind.TCGEN05_BARRIER
-    places = {id(use.reached): use.reached for use in uses if use.parity is None}.values()
-    if commits and any(most_in_a_warp(at.participants, reach.shape) != 1 for at in places):
-        return []  # TX301 speaks of them
+    if handoff.barrier.kind is ObjectKind.TCGEN05_BARRIER:
+        places = {id(use.reached): use.reached for use in uses if use.parity is None}.values()
+        if any(most_in_a_warp(at.participants, reach.shape) != 1 for at in places):
+            return []  # TX301 speaks of them
     signals: dict[tuple[int, int], list[Use]] = defaultdict(list)
     waits: dict[tuple[int, int], dict[Group, list[Use]]] = defaultdict(lambda: defaultdict(list))
     for use in uses:
@@ -166,46 +162,37 @@ def _of_slot(
     signals: Sequence[Use],
     waits: dict[Group, list[Use]],
 ) -> Imbalance | None:
-    found = Imbalance(
-        Trouble.NEVER, handoff, slot, None, signals, (), _arrived(signals), count, 0, 0, None
-    )
-    found = replace(found, per_pass=_per_pass(signals))
+    came = _came(signals)
+    ended = came.arrived // count
+
+    def told(trouble: Trouble, asked: Sequence[Use], needed: int, shown: Use) -> Imbalance:
+        of_count = came.arrived and came.per_pass not in (None, count)
+        if trouble is not Trouble.STANDING and of_count:
+            trouble = Trouble.COUNT  # what comes each time is not what it was initialised for
+        waits, (arrived, per_pass) = len(asked), came
+        return Imbalance(
+            trouble, handoff, slot, shown, signals, asked, arrived, count, waits, needed, per_pass
+        )
+
     for asked in waits.values():
         needed = _needed(asked)
-        if needed > found.ended:
-            trouble = Trouble.SHORT if found.arrived else Trouble.NEVER
-            blocked = _blocked(asked, found.ended)
-            return _told(found, _of_count(found, trouble), asked, needed, blocked)
-    if len({tuple(use.parity for use in asked) for asked in waits.values()}) != 1:
+        if needed > ended:
+            trouble = Trouble.SHORT if came.arrived else Trouble.NEVER
+            return told(trouble, asked, needed, _blocked(asked, ended))
+    if len({tuple([use.parity for use in asked]) for asked in waits.values()}) != 1:
         return None  # they may take the phases in turns
     asked = next(iter(waits.values()))
-    needed = _needed(asked)
-    if _asks_again(asked) and found.ended >= _own(asked) and (needed or len(asked) > 2):
-        return _told(found, Trouble.STANDING, asked, needed, _repeated(asked))
-    if found.ended - needed >= 2 or _is_no_ratio(found):
-        trouble = _of_count(found, Trouble.LAPPED)
-        return _told(found, trouble, asked, needed, _repeated(asked))
+    needed, own = _needed(asked), _own(asked)
+    if needed < own <= ended and (needed or len(asked) > 2):
+        return told(Trouble.STANDING, asked, needed, _repeated(asked))
+    if ended - needed >= 2 or _is_no_ratio(came.per_pass, count):
+        return told(Trouble.LAPPED, asked, needed, _repeated(asked))
     return None
 
 
-def _told(
-    found: Imbalance, trouble: Trouble, asked: Sequence[Use], needed: int, shown: Use
-) -> Imbalance:
-    return replace(
-        found, trouble=trouble, waiter=shown, others=asked, waits=len(asked), needed=needed
-    )
-
-
-def _of_count(found: Imbalance, otherwise: Trouble) -> Trouble:
-    """Return `COUNT` where what comes each time is not what the barrier was initialised for."""
-    even = not found.arrived or found.per_pass in (None, found.count)
-    return otherwise if even else Trouble.COUNT
-
-
-def _is_no_ratio(found: Imbalance) -> bool:
+def _is_no_ratio(each: int | None, count: int) -> bool:
     """Tell whether what comes each time is no part nor multiple of what ends a phase."""
-    each, count = found.per_pass, found.count
-    return bool(each) and each is not None and bool(each % count) and bool(count % each)
+    return each is not None and each > 0 and bool(each % count) and bool(count % each)
 
 
 def _never_waited(
@@ -220,7 +207,8 @@ def _never_waited(
     Alone it is no mistake: where slots are given back in order, the last may stand for all.
     """
     others = [asked for at, by in waits.items() if at[0] == key[0] for asked in by.values()]
-    if _arrived(signals) < 2 * count or not any(map(_asks_again, others)):
+    came = _came(signals)
+    if came.arrived < 2 * count or not any(map(_asks_again, others)):
         return None
     again = next(asked for asked in others if _asks_again(asked))
     return Imbalance(
@@ -230,16 +218,27 @@ def _never_waited(
         None,
         signals,
         again,
-        _arrived(signals),
+        came.arrived,
         count,
         0,
         0,
-        _per_pass(signals),
+        came.per_pass,
     )
 
 
-def _arrived(signals: Sequence[Use]) -> int:
-    return sum(use.group.threads.bit_count() for use in signals)
+class _Came(NamedTuple):
+    """How many arrive in all, and when each arriving group is there once: None if unevenly."""
+
+    arrived: int
+    per_pass: int | None
+
+
+def _came(signals: Sequence[Use]) -> _Came:
+    times = Counter([use.group for use in signals])
+    once = sum(group.threads.bit_count() for group in times)
+    if len(set(times.values())) == 1:
+        return _Came(len(signals) // len(times) * once, once)
+    return _Came(sum(group.threads.bit_count() * often for group, often in times.items()), None)
 
 
 def _own(asked: Sequence[Use]) -> int:
@@ -255,7 +254,7 @@ def _asks_again(asked: Sequence[Use]) -> bool:
 def _needed(asked: Sequence[Use]) -> int:
     """Return how many phases must have ended for all of these waits to return."""
     parities = [use.parity for use in asked]
-    changes = sum(one != other for one, other in pairwise(parities))
+    changes: int = sum(map(ne, parities, parities[1:]))
     return changes + (parities[0] == 0)
 
 
@@ -268,13 +267,3 @@ def _repeated(asked: Sequence[Use]) -> Use:
     """Return the first wait that asks for the parity of the one before it."""
     pairs = pairwise(asked)
     return next((other for one, other in pairs if one.parity == other.parity), asked[0])
-
-
-def _per_pass(signals: Sequence[Use]) -> int | None:
-    """Return how many arrive when each arriving group is there once."""
-    times: dict[Group, int] = defaultdict(int)
-    for use in signals:
-        times[use.group] += 1
-    if len(set(times.values())) != 1:
-        return None
-    return sum(group.threads.bit_count() for group in times)

@@ -104,7 +104,7 @@ def runs_of_stores(reach: ReachMap) -> Iterator[tuple[Reached, Reached]]:
 def _comes_between(reach: ReachMap, store: Reached, other: Reached) -> bool:
     """Tell whether something comes between two stores but what only computes."""
     copies = engine_copies(reach)
-    between = reach.reached[reach.order[id(store)] + 1 : reach.order[id(other)]]
+    between = reach.reached[store.index + 1 : other.index]
     return any(
         one.operation.op is not Op.OTHER
         and ((copy := copies.get(id(one.operation))) is None or copy.direction is Direction.LOAD)

@@ -21,7 +21,7 @@ WRITES = (Op.COPY, Op.COPY_ASYNC, Op.TILE_OP)
 
 def to_the_end(reach: ReachMap, start: Reached) -> Iterator[Reached]:
     """Yield what stands after an operation, in program order."""
-    for position in range(reach.order[id(start)] + 1, len(reach.reached)):
+    for position in range(start.index + 1, len(reach.reached)):
         yield reach.reached[position]
 
 
@@ -35,13 +35,7 @@ def rounds(view: KernelView, start: Reached) -> list[Iterator[Reached]]:
 
     The innermost loop comes first.
     """
-    index = position_of(view, start)
-    return [next_round(view, index, loop) for loop in reversed(start.loops)]
-
-
-def position_of(view: KernelView, reached: Reached) -> int:
-    """Return the index of an operation among all that are reached."""
-    return view.reach.order[id(reached)] if view.reach is not None else -1
+    return [next_round(view, start.index, loop) for loop in reversed(start.loops)]
 
 
 def next_round(view: KernelView, index: int, loop: Loop) -> Iterator[Reached]:

@@ -48,7 +48,7 @@ def engine_reads(view: KernelView) -> tuple[EngineRead, ...]:
     if reach is None:
         return ()
     return tuple(
-        EngineRead(reach.order[id(reached)], reached, source)
+        EngineRead(reached.index, reached, source)
         for reached in reach.of(Op.GEMM_ASYNC, Op.COPY_ASYNC)
         if reached.participants.possible
         for source in _sources(reached.operation, engine_copies(reach))
@@ -103,9 +103,9 @@ def _writes(view: KernelView) -> _Writes:
     reach = view.reach
     if reach is None:
         return found
-    found.unknown.extend(reach.order[id(reached)] for reached in reach.of(Op.OPAQUE))
+    found.unknown.extend(reached.index for reached in reach.of(Op.OPAQUE))
     for reached in reach.of(*WRITES):
-        index = reach.order[id(reached)]
+        index = reached.index
         written = written_by(reached)
         if written is not None:
             found.of_buffer.setdefault(written.buffer, []).append(index)

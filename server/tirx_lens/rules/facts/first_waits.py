@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import IntEnum
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.kernel import Loop
@@ -67,7 +68,7 @@ class FirstRound:
 
     def __init__(self, found: Handoffs, reach: ReachMap) -> None:
         at = reach.by_operation
-        self._order = reach.order
+        self._first: dict[tuple[int, int], bool] = {}  # which comes first, by their identities
         self.waits: list[Wait] = []
         self._waits_of: dict[int, list[Wait]] = {}
         self._signals_of: dict[int, Signals] = {}
@@ -99,7 +100,14 @@ class FirstRound:
 
     def comes_first(self, first: Reached, second: Reached) -> bool:
         """Tell whether every thread that gets to `second` has been at `first` before."""
-        if self._order[id(first)] >= self._order[id(second)]:
+        pair = id(first), id(second)
+        known = self._first.get(pair)
+        if known is None:
+            known = self._first[pair] = self._comes_first(first, second)
+        return known
+
+    def _comes_first(self, first: Reached, second: Reached) -> bool:
+        if first.index >= second.index:
             return False
         if _encloses(first.guards, second.guards):
             return True
@@ -111,7 +119,7 @@ class FirstRound:
 
     def is_before(self, first: Reached, second: Reached) -> bool:
         """Tell whether a place stands above another."""
-        return self._order[id(first)] < self._order[id(second)]
+        return first.index < second.index
 
     def stuck(
         self, *, passing: Collection[Wait] = (), blocking: Collection[Wait] = ()
@@ -121,7 +129,8 @@ class FirstRound:
         `passing` and `blocking` are waits to take for such, whatever they ask for.
         """
         closed = [w for w in self.waits if w in blocking or (w.parity == 0 and w not in passing)]
-        still = sorted(closed, key=lambda wait: self._order[id(wait.reached)])
+        still = [(wait.reached.index, wait) for wait in closed]
+        still.sort(key=itemgetter(0))
         open_: set[int] = set()
         while True:
             further = {
@@ -141,7 +150,7 @@ class FirstRound:
                     if id(wait.handoff) not in open_ and self._is_reached(wait.reached, still)
                 ]
             open_ |= further
-            still = [wait for wait in still if id(wait.handoff) not in open_]
+            still = [(n, wait) for n, wait in still if id(wait.handoff) not in open_]
 
     def get_there_without(self, place: Reached, threads: int) -> int:
         """Return who gets to a place in the first round whatever `threads` do, or never do.
@@ -174,12 +183,11 @@ class FirstRound:
         meets = wait.reached.participants.possible & place.participants.possible
         return bool(meets) and self.is_before(wait.reached, place)
 
-    def _is_reached(self, place: Reached, still: list[Wait]) -> bool:
-        """Tell whether none of some waits, in program order, surely comes before a place."""
-        order = self._order
-        above = bisect_left(still, order[id(place)], key=lambda wait: order[id(wait.reached)])
-        nearest_first = range(above - 1, -1, -1)
-        return not any(self.comes_first(still[index].reached, place) for index in nearest_first)
+    def _is_reached(self, place: Reached, still: list[tuple[int, Wait]]) -> bool:
+        """Tell whether none of some waits, by their order, surely comes before a place."""
+        above = bisect_left(still, (place.index,))
+        nearest_first = reversed(still[:above])
+        return not any(self.comes_first(wait.reached, place) for _, wait in nearest_first)
 
 
 def first_round(view: KernelView) -> FirstRound | None:
@@ -207,7 +215,7 @@ def _encloses(outer: tuple[Guard, ...], inner: tuple[Guard, ...]) -> bool:
     """
     shared = 0
     for one, other in zip(outer, inner, strict=False):
-        if one.branch is not other.branch or one.taken is not other.taken:
+        if one is not other and (one.branch is not other.branch or one.taken is not other.taken):
             break
         shared += 1
     for guard in outer[shared:]:

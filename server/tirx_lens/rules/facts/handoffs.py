@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.expr import (
@@ -73,11 +72,8 @@ class Handoffs:
     """Where each object is made."""
     calls: Mapping[KernelObject, list[Placed]]
     """The calls of methods of each object, in program order."""
-
-    @cached_property
-    def order(self) -> Mapping[int, int]:
-        """Which operation of the program each is, by identity."""
-        return {id(place): number for number, place in enumerate(self.program)}
+    users: Mapping[KernelObject, list[Placed]]
+    """The operations that name each object, as whose method it is or in arguments, in order."""
 
     def state_of(self, variable: Variable) -> KernelObject | None:
         """Return the pipeline state whose stage or phase a variable is; None where it may be two.
@@ -106,29 +102,35 @@ def _handoffs(view: KernelView) -> Handoffs:
     program = placed(view.kernel.body)
     found: dict[KernelObject, Handoff] = {}
     pipelines: dict[tuple[str, int], Placed] = {}
+    makers: dict[KernelObject, Placed] = {}
+    calls: dict[KernelObject, list[Placed]] = {}
+    users: dict[KernelObject, list[Placed]] = {}
     for place in program:
-        operation = place.operation
-        made = operation.created
-        if made is not None and made.kind is ObjectKind.PIPELINE:
-            pipelines[made.name, made.span.start] = place
-        if made is not None and made.kind in BARRIERS:
-            found.setdefault(made, Handoff(made, made=place))
-        for barrier in _barriers_of(place):
-            handoff = found.setdefault(barrier, Handoff(barrier))
-            if handoff.made is None and not barrier.class_name:
-                handoff.made = pipelines.get((barrier.name.rpartition(".")[0], barrier.span.start))
-                handoff.pipeline = handoff.made.operation.created if handoff.made else None
-            _note(handoff, place)
+        made, receiver = place.operation.created, place.operation.receiver
+        if made is not None:
+            makers.setdefault(made, place)
+            if made.kind is ObjectKind.PIPELINE:
+                pipelines[made.name, made.span.start] = place
+            if made.kind in BARRIERS and made not in found:
+                found[made] = Handoff(made, made=place)
+        if receiver is not None:
+            calls.setdefault(receiver, []).append(place)
+        for named in (receiver, *place.given) if receiver is not None else place.given:
+            places = users.setdefault(named, [])
+            if places and places[-1] is place:
+                continue  # it names this twice
+            places.append(place)
+            if named.kind in BARRIERS:
+                handoff = found.get(named)
+                if handoff is None:
+                    handoff = found[named] = Handoff(named)
+                if handoff.made is None and not named.class_name:
+                    handoff.made = pipelines.get((named.name.rpartition(".")[0], named.span.start))
+                    handoff.pipeline = handoff.made.operation.created if handoff.made else None
+                _note(handoff, place)
     _note_whole_pipelines(program, found)
     opaque = any(place.operation.op is Op.OPAQUE for place in program)
     taken = view.mentions(_WORDS_TAKEN)
-    makers: dict[KernelObject, Placed] = {}
-    calls: dict[KernelObject, list[Placed]] = {}
-    for place in program:
-        if place.operation.created is not None:
-            makers.setdefault(place.operation.created, place)
-        if place.operation.receiver is not None:
-            calls.setdefault(place.operation.receiver, []).append(place)
     states: dict[tuple[str, int], KernelObject] = {}
     twice: set[tuple[str, int]] = set()  # in a function that is called from two places
     for made in makers:
@@ -137,18 +139,12 @@ def _handoffs(view: KernelView) -> Handoffs:
             states.setdefault(made_at(made), made)
     states = {key: made for key, made in states.items() if key not in twice}
     barriers, is_open = tuple(found.values()), opaque or taken
-    return Handoffs(tuple(program), barriers, is_open, states, makers, calls)
-
-
-def _barriers_of(place: Placed) -> list[KernelObject]:
-    receiver = place.operation.receiver
-    named = (receiver, *place.given) if receiver is not None else place.given
-    return list(dict.fromkeys(target for target in named if target.kind in BARRIERS))
+    return Handoffs(tuple(program), barriers, is_open, states, makers, calls, users)
 
 
 def _note(handoff: Handoff, place: Placed) -> None:
     operation = place.operation
-    if operation.receiver != handoff.barrier:
+    if operation.receiver is not handoff.barrier and operation.receiver != handoff.barrier:
         copies = operation.op in (Op.COPY_ASYNC, Op.COPY)
         (handoff.copies if copies else handoff.elsewhere).append(place)
     elif operation.op in _METHODS:

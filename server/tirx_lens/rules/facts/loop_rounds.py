@@ -36,6 +36,7 @@ class LoopRounds:
         self._found = found
         self._turns: dict[Expr, int] = {}
         self._values: dict[int, range | None] = {}  # of loops, by identity
+        self._stepped: dict[KernelObject, bool] = {}  # schedulers: each by single steps
         depths = {handoff.depth for handoff in found.barriers}
         depths |= {
             constant_int(made.argument(0, "depth"))
@@ -68,11 +69,13 @@ class LoopRounds:
         """Tell whether all walks are over one scheduler, each by single steps of `next_tile`."""
         if self.scheduler is None:
             self.scheduler = scheduler
-        calls = [call.operation for call in self._found.calls.get(scheduler, ())]
-        inits = [call for call in calls if call.name == "init"]
-        steps = [call for call in calls if call.op is Op.NEXT_TILE]
-        plain = len(inits) <= 1 and all(step.name == "next_tile" for step in steps)
-        return plain and scheduler == self.scheduler
+        if scheduler not in self._stepped:
+            calls = [call.operation for call in self._found.calls.get(scheduler, ())]
+            inits = [call for call in calls if call.name == "init"]
+            steps = [call for call in calls if call.op is Op.NEXT_TILE]
+            single = all(step.name == "next_tile" for step in steps)
+            self._stepped[scheduler] = len(inits) <= 1 and single
+        return self._stepped[scheduler] and scheduler == self.scheduler
 
     def _number(self, length: Polynomial) -> int | None:
         """Return how often a loop runs whose bound is the host's."""

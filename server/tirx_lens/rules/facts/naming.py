@@ -9,12 +9,13 @@ from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.tmem import named_by, uses_tmem
+from tirx_lens.threads.reach import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tirx_lens.rules.rule import KernelView
-    from tirx_lens.threads.reach import Reached, ReachMap
+    from tirx_lens.threads.reach import Reached
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,10 @@ class Naming:
     by_operation: dict[int, tuple[KernelObject, ...]] = field(default_factory=dict)
     by_buffer: dict[KernelObject, list[Reached]] = field(default_factory=dict)
 
-    def users(self, reach: ReachMap, buffers: Iterable[KernelObject]) -> list[Reached]:
+    def users(self, buffers: Iterable[KernelObject]) -> list[Reached]:
         """Return the operations that name one of some buffers, in program order."""
         found = {id(one): one for buffer in buffers for one in self.by_buffer.get(buffer, ())}
-        return sorted(found.values(), key=lambda one: reach.order[id(one)])
+        return in_order(found.values())
 
 
 def naming(view: KernelView) -> Naming:
@@ -63,4 +64,4 @@ def tmem_users(view: KernelView) -> list[Reached]:
         for reached in (*tile_work, *reach.instructions)
         if uses_tmem(reached.operation, named.get(id(reached.operation), ()))
     ]
-    return sorted(found, key=lambda reached: reach.order[id(reached)])
+    return in_order(found)

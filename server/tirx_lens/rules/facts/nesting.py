@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tirx_lens.model.expr import (
     Apply,
@@ -11,6 +11,7 @@ from tirx_lens.model.expr import (
     Expr,
     Operator,
     Path,
+    Ref,
     Variable,
     constant_int,
     is_host,
@@ -31,21 +32,18 @@ _COUNTING = ("range", "T.serial", "T.unroll", "T.vectorized")
 
 @record()
 class Placed:
-    """An operation and what stands around it, outermost first.
+    """An operation and what stands around it, outermost first, the `loops` of that by themselves.
 
-    `given` are the objects that its arguments name. It `is_chosen` where the host decides if it
-    exists, and the text does not say how.
+    `index` is its place among all operations, `given` are the objects that its arguments name. It
+    `is_chosen` where the host decides if it exists, and the text does not say how.
     """
 
     operation: Operation
     around: tuple[Branch | Loop, ...]
-    given: tuple[KernelObject, ...] = field(compare=False, default=())
-    is_chosen: bool = field(compare=False, default=False)
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops around it."""
-        return tuple(part for part in self.around if isinstance(part, Loop))
+    loops: tuple[Loop, ...] = field(compare=False)
+    index: int = field(compare=False)
+    given: tuple[KernelObject, ...] = field(compare=False)
+    is_chosen: bool = field(compare=False)
 
     def is_in(self, loop: Loop) -> bool:
         """Tell whether it stands in a loop."""
@@ -53,7 +51,7 @@ class Placed:
 
     def is_beside(self, other: Placed) -> bool:
         """Tell whether the same loops and branches stand around both: they go together."""
-        return list(map(id, self.around)) == list(map(id, other.around))
+        return self.around == other.around
 
     def is_in_one_turn(self, loop: Loop) -> bool:
         """Tell whether a guard lets it through in one turn of a loop: `if i == 1`."""
@@ -71,33 +69,44 @@ class Placed:
 def placed(block: Block) -> list[Placed]:
     """Return every operation of a block, in program order."""
     found: list[Placed] = []
-    _place(block, (), found, is_chosen=False)
+    _place(block, _Around((), (), is_chosen=False), found)
     return found
 
 
-def _place(
-    block: Block, around: tuple[Branch | Loop, ...], found: list[Placed], *, is_chosen: bool
-) -> None:
+class _Around(NamedTuple):
+    """What stands around the statements of a block."""
+
+    parts: tuple[Branch | Loop, ...]
+    loops: tuple[Loop, ...]
+    is_chosen: bool
+
+
+def _place(block: Block, around: _Around, found: list[Placed]) -> None:
+    parts, loops, is_chosen = around
     for statement in block.statements:
         if isinstance(statement, Operation):
-            found.append(Placed(statement, around, _given_to(statement), is_chosen))
+            given = _given_to(statement)
+            found.append(Placed(statement, parts, loops, len(found), given, is_chosen))
         elif isinstance(statement, Branch):
-            inner, chosen = (*around, statement), is_chosen or is_host(statement.condition)
-            _place(statement.then, inner, found, is_chosen=chosen)
-            _place(statement.orelse, inner, found, is_chosen=chosen)
+            chosen = is_chosen or is_host(statement.condition)
+            inner = _Around((*parts, statement), loops, chosen)
+            _place(statement.then, inner, found)
+            _place(statement.orelse, inner, found)
         elif isinstance(statement, Loop):
-            _place(statement.body, (*around, statement), found, is_chosen=is_chosen)
+            inner = _Around((*parts, statement), (*loops, statement), is_chosen)
+            _place(statement.body, inner, found)
         else:
             for below in blocks_of(statement):
-                _place(below, around, found, is_chosen=is_chosen)
+                _place(below, around, found)
 
 
 def _given_to(operation: Operation) -> tuple[KernelObject, ...]:
     given: list[KernelObject] = []
-    for value in operation.arguments:
-        given += objects_in(value)
-    for _, value in operation.keywords:
-        given += objects_in(value)
+    for value in (*operation.arguments, *[value for _, value in operation.keywords]):
+        if value.weight > 1:
+            given += objects_in(value)
+        elif isinstance(value, Ref):
+            given.append(value.target)
     return tuple(given)
 
 
@@ -108,19 +117,24 @@ def turns(loop: Loop) -> range | None:
         return None
     if not isinstance(control.callee, Path) or control.callee.dotted not in _COUNTING:
         return None
-    bounds = [constant_int(argument) for argument in control.arguments]
-    known = [bound for bound in bounds if bound is not None]
-    if not 1 <= len(known) == len(bounds) <= 2:
+    bounds: list[int] = []
+    for argument in control.arguments:
+        bound = constant_int(argument)
+        if bound is None:
+            return None
+        bounds.append(bound)
+    if not 1 <= len(bounds) <= 2:
         return None
-    values = range(*known)
+    values = range(*bounds)
     return None if values[_MOST_TURNS:] else values
 
 
 def repeats(loop: Loop) -> bool:
     """Tell whether a loop may run more than once."""
     values = turns(loop)
-    left = any(isinstance(statement, Exit) for statement in loop.body.statements)
-    return not left and (values is None or len(values) > 1)
+    if values is not None and len(values) <= 1:
+        return False
+    return not any(isinstance(statement, Exit) for statement in loop.body.statements)
 
 
 def _picks_a_turn(condition: Expr, loop: Loop) -> bool:

@@ -37,6 +37,12 @@ class Signals:
     waits: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
     arrivals: dict[KernelObject, list[int]] = field(default_factory=lambda: defaultdict(list))
     meetings: list[int] = field(default_factory=list)
+    arriving: dict[KernelObject, int] = field(default_factory=dict)
+    """The threads of the warps that arrive on each barrier."""
+    waiting: dict[KernelObject, int] = field(default_factory=dict)
+    """The threads of the warps that wait for each."""
+    unsignalled: list[KernelObject] = field(default_factory=list)
+    """The barriers that somebody waits for and nobody signals."""
 
 
 def signals(view: KernelView) -> Signals | None:
@@ -47,7 +53,7 @@ def signals(view: KernelView) -> Signals | None:
     found = Signals()
     for reached in reach.of(*MEETINGS, Op.TILE_OP, Op.OTHER):
         if _is_meeting(reached.operation) and reached.participants.possible:
-            found.meetings.append(reach.order[id(reached)])
+            found.meetings.append(reached.index)
     for reached in reach.of(*_SIGNALS):
         operation = reached.operation
         if not reached.participants.possible:
@@ -57,7 +63,10 @@ def signals(view: KernelView) -> Signals | None:
         if barrier is None or barrier.kind not in BARRIERS:
             return None
         uses = found.waits if operation.op is Op.BARRIER_WAIT else found.arrivals
-        uses[barrier].append(reach.order[id(reached)])
+        uses[barrier].append(reached.index)
+    found.arriving.update((b, _threads(reach, places)) for b, places in found.arrivals.items())
+    found.waiting.update((b, _threads(reach, places)) for b, places in found.waits.items())
+    found.unsignalled.extend(barrier for barrier in found.waits if barrier not in found.arrivals)
     return found
 
 
@@ -91,17 +100,16 @@ def implied(
     Arrivals of the threads `by` do not count: it is their waiting that is in question.
     """
     known = set(first)
-    mine = warps_touched(by, reach.shape)
-    while True:
-        waiting = _threads(reach, [i for barrier in known for i in found.waits.get(barrier, ())])
-        further = {
-            barrier
-            for barrier, places in found.arrivals.items()
-            if barrier not in known and _threads(reach, places) & waiting & ~mine
-        }
-        if not further:
-            return known
-        known |= further
+    mine, waiting = warps_touched(by, reach.shape), 0
+    further, left = list(known), list(found.arriving.items())
+    while further:
+        for barrier in further:
+            waiting |= found.waiting.get(barrier, 0)
+        told = waiting & ~mine
+        further = [barrier for barrier, arriving in left if arriving & told]
+        left = [(barrier, arriving) for barrier, arriving in left if not arriving & told]
+        known.update(further)
+    return known
 
 
 def undecided(reached: Reached) -> frozenset[tuple[int, bool]]:

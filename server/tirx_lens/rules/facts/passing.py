@@ -25,8 +25,13 @@ def passes_wrongly(first: FirstRound, wait: Wait, reach: ReachMap) -> bool:
         return False
     if not isinstance(wait.reached.operation.argument(0, "stage"), (Const, Variable, Id)):
         return False
-    if any(w.handoff is wait.handoff for w in first.stuck(blocking=[wait])):
-        return False  # it has to pass
+    if not _has_to_block(first, wait, signals):
+        return False
+    stuck = first.stuck(blocking=[wait])
+    return all(other.handoff is not wait.handoff for other in stuck)  # else it has to pass
+
+
+def _has_to_block(first: FirstRound, wait: Wait, signals: Signals) -> bool:
     if any(_precedes(first, place, wait) for place in signals.places):
         return signals.content is Content.BYTES or _is_one_slot(signals, wait)
     mine = wait.reached.participants.possible
@@ -76,10 +81,10 @@ def _precedes(first: FirstRound, place: Reached, wait: Wait) -> bool:
 
 def _is_one_slot(signals: Signals, wait: Wait) -> bool:
     """Tell whether a slot is signalled and waited for in turns: what passes once is a turn late."""
-    loops = list(map(id, wait.reached.loops))
+    loops = wait.reached.loops
     slot = wait.reached.operation.argument(0, "stage")
     return not signals.handoff.pointers and all(
-        list(map(id, place.loops)) == loops and place.operation.argument(0, "stage") == slot
+        place.loops == loops and place.operation.argument(0, "stage") == slot
         for place in signals.places
     )
 

@@ -89,9 +89,8 @@ def _phase_at(found: Handoffs, state: KernelObject, place: Placed) -> int | None
     if start not in (0, 1) or not depth or made is None or not _stands_in(made, place):
         return None
     steps = 0
-    order = found.order
     for call in found.calls.get(state, ()):
-        if order[id(call)] > order[id(place)]:
+        if call.index > place.index:
             break
         if call.operation.op is Op.STATE_ADVANCE:
             times = _times_before(call, place)
@@ -104,7 +103,7 @@ def _phase_at(found: Handoffs, state: KernelObject, place: Placed) -> int | None
 
 
 def _stands_in(made: Placed, place: Placed) -> bool:
-    return list(map(id, place.around[: len(made.around)])) == list(map(id, made.around))
+    return place.around[: len(made.around)] == made.around
 
 
 def _times_before(call: Placed, place: Placed) -> int | None:

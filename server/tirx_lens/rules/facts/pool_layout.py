@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tirx_lens.model.expr import Expr
+    from tirx_lens.rules.facts.handoffs import Handoffs
     from tirx_lens.rules.facts.nesting import Placed
     from tirx_lens.rules.rule import KernelView
 
@@ -82,25 +83,20 @@ def layouts_as_far_as_known(view: KernelView) -> tuple[PoolLayout, ...]:
 
 
 def _all_layouts(view: KernelView) -> tuple[PoolLayout, ...]:
-    return tuple(_layouts(handoffs(view).program))
+    return tuple(_layouts(handoffs(view)))
 
 
-def _layouts(program: Sequence[Placed]) -> Iterator[PoolLayout]:
-    concerned: dict[KernelObject, list[Placed]] = {}
-    for place in program:
-        for pool in _pools_of(place):
-            concerned.setdefault(pool, []).append(place)
-    for place in program:
-        made = place.operation.created
-        if made is not None and made.kind is ObjectKind.SMEM_POOL:
+def _layouts(found: Handoffs) -> Iterator[PoolLayout]:
+    for made, place in found.makers.items():
+        if made.kind is ObjectKind.SMEM_POOL:
             if made.arguments or made.keywords:
                 reason = "it is given memory that something else owns"
                 yield PoolLayout(made, (), None, place.operation, reason)
             else:
-                yield _layout(made, concerned.get(made, []))
+                yield _layout(made, found.users.get(made, ()))
 
 
-def _layout(pool: KernelObject, program: list[Placed]) -> PoolLayout:
+def _layout(pool: KernelObject, program: Sequence[Placed]) -> PoolLayout:
     offset = 0
     allocations: list[Allocation] = []
     commit: Operation | None = None
@@ -142,12 +138,6 @@ def _why_open(place: Placed) -> str | None:
     if operation.created is None:
         return f"`{operation.name}` is not followed"
     return None if _needs(operation) is not None else "its size is not known from the text"
-
-
-def _pools_of(place: Placed) -> set[KernelObject]:
-    """Return the pools that an operation is about: its own, and those that it is given."""
-    named = (place.operation.receiver, *place.given)
-    return {one for one in named if one is not None and one.kind is ObjectKind.SMEM_POOL}
 
 
 def _needs(operation: Operation) -> tuple[int, int] | None:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirx_lens.model.expr import Apply, Id, Member, Operator, Ref, Select, Variable, constant_int
+from tirx_lens.model.expr import (
+    Apply,
+    Const,
+    Id,
+    Member,
+    Operator,
+    Ref,
+    Select,
+    Variable,
+    constant_int,
+)
+from tirx_lens.model.record import record
 from tirx_lens.rules.facts.nesting import counts, turns
 
 if TYPE_CHECKING:
@@ -16,7 +26,7 @@ if TYPE_CHECKING:
 _TILES = {"m_idx": "num_m_tiles", "n_idx": "num_n_tiles"}
 
 
-@dataclass(frozen=True, slots=True)
+@record()
 class Interval:
     """All values from `low` to `high`, both of which are taken."""
 
@@ -24,33 +34,44 @@ class Interval:
     high: int
 
 
-def interval_of(expr: Expr, place: Placed) -> Interval | None:
-    """Return what an index ranges over at a place; None where the text does not say."""
-    value = constant_int(expr)
-    if value is not None:
-        return Interval(value, value)
-    match expr:
-        case Variable():
-            ranges = [turns(loop) for loop in place.loops if counts(loop, expr)]
-            values = ranges[0] if len(ranges) == 1 else None
-            return Interval(values[0], values[-1]) if values else None
-        case Id(extents=extents, component=component) if component < len(extents):
-            extent = constant_int(extents[component])
-            return Interval(0, extent - 1) if extent else None
-        case Member(base=Ref(target=target), name=name):
-            return _tile(target, name)
-        case Select(then=then, otherwise=otherwise):
-            sides = (interval_of(then, place), interval_of(otherwise, place))
-            known = [side for side in sides if side is not None]
-            if len(known) < len(sides):
-                return None
-            return Interval(min(s.low for s in known), max(s.high for s in known))
-        case Apply(operator=operator, operands=(left, right)):
-            first, second = interval_of(left, place), interval_of(right, place)
-            if first is None or second is None:
-                return None
-            return _apply(operator, first, second)
-    return None
+class Intervals:
+    """What indices range over at a place: parts that several share are worked out once."""
+
+    def __init__(self, place: Placed) -> None:
+        self._place = place
+        self._known: dict[int, Interval | None] = {}  # by the identity of the expression
+
+    def of(self, expr: Expr) -> Interval | None:
+        """Return what an index ranges over; None where the text does not say."""
+        if id(expr) not in self._known:
+            self._known[id(expr)] = self._of(expr)
+        return self._known[id(expr)]
+
+    def _of(self, expr: Expr) -> Interval | None:
+        match expr:
+            case Const():
+                value = constant_int(expr)
+                return Interval(value, value) if value is not None else None
+            case Apply(operator=operator, operands=(left, right)):
+                first, second = self.of(left), self.of(right)
+                if first is None or second is None:
+                    return None
+                return _apply(operator, first, second)
+            case Variable():
+                ranges = [turns(loop) for loop in self._place.loops if counts(loop, expr)]
+                values = ranges[0] if len(ranges) == 1 else None
+                return Interval(values[0], values[-1]) if values else None
+            case Id(extents=extents, component=component) if component < len(extents):
+                extent = constant_int(extents[component])
+                return Interval(0, extent - 1) if extent else None
+            case Member(base=Ref(target=target), name=name):
+                return _tile(target, name)
+            case Select(then=then, otherwise=otherwise):
+                one, other = self.of(then), self.of(otherwise)
+                if one is None or other is None:
+                    return None
+                return Interval(min(one.low, other.low), max(one.high, other.high))
+        return None
 
 
 def _tile(scheduler: KernelObject, name: str) -> Interval | None:

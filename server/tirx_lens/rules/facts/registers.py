@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.kernel import Operation
     from tirx_lens.model.objects import KernelObject
+    from tirx_lens.model.span import Span
     from tirx_lens.threads.reach import ReachMap
 
 
 MOST_VALUES = 16
 """Of an id by which threads are told apart."""
+
+_LOGIC = (Operator.AND, Operator.OR, Operator.NOT)
 
 
 @dataclass(slots=True)
@@ -44,12 +47,12 @@ class StateRegisters:
 class Shared:
     """What is the same for all threads that are followed.
 
-    `keys` are the states of variables, by the identity of the expression. `ids` has, for each scope
-    id, the threads that have each of its values.
+    `taken` says which state a variable is of, and whether it is its phase, by the identity of the
+    expression. `ids` has, for each scope id, the threads that have each of its values.
     """
 
     reach: ReachMap
-    keys: dict[int, tuple[str, int]] = field(default_factory=dict)
+    taken: dict[int, tuple[tuple[str, int], bool]] = field(default_factory=dict)
     ids: dict[Id, list[int]] = field(default_factory=dict)
 
     def holders(self, scope_id: Id) -> list[int]:
@@ -118,15 +121,17 @@ class Registers:
         return int(expr.value) if isinstance(expr.value, int) else None
 
     def _variable(self, expr: Variable) -> int | None:
-        if expr.declared in self.counters:
-            return self.counters[expr.declared]
-        key = self.shared.keys.get(id(expr))
-        if key is None:
-            key = self.shared.keys[id(expr)] = state_key(expr)
+        counter = self.counters.get(expr.declared)
+        if counter is not None:
+            return counter
+        taken = self.shared.taken.get(id(expr))
+        if taken is None:
+            taken = self.shared.taken[id(expr)] = state_key(expr), expr.name.endswith(".phase")
+        key, is_phase = taken
         held = self.states.get(key)
-        if held is None or self._is_stale(expr, held):
+        if held is None or (expr.let_at is not None and self._is_stale(expr.let_at, held)):
             return None
-        return held.phase if expr.name.endswith(".phase") else held.stage
+        return held.phase if is_phase else held.stage
 
     def _select(self, expr: Select) -> int | None:
         chosen = self.value(expr.condition)
@@ -135,7 +140,14 @@ class Registers:
         return self.value(expr.then if chosen else expr.otherwise)
 
     def _apply(self, expr: Apply) -> int | None:
-        operator, values = expr.operator, [self.value(operand) for operand in expr.operands]
+        operator, operands = expr.operator, expr.operands
+        if len(operands) == 2 and operator not in _LOGIC:
+            left, right = self.value(operands[0]), self.value(operands[1])
+            if left is None or right is None:
+                return None
+            computed = self.shared.reach.compute(operator, left, right)
+            return int(computed) if isinstance(computed, int) else None
+        values = [self.value(operand) for operand in operands]
         if operator is Operator.AND or operator is Operator.OR:
             decides = operator is Operator.OR
             if any(value is not None and bool(value) is decides for value in values):
@@ -143,18 +155,15 @@ class Registers:
             return None if None in values else int(not decides)
         if operator is Operator.NOT:
             return None if values[0] is None else int(not values[0])
-        if len(values) != 2 or values[0] is None or values[1] is None:
-            return None
-        computed = self.shared.reach.compute(operator, values[0], values[1])
-        return int(computed) if isinstance(computed, int) else None
+        return None
 
-    def _is_stale(self, taken: Variable, held: StateRegisters) -> bool:
+    def _is_stale(self, taken_at: Span, held: StateRegisters) -> bool:
         """Tell whether a state may have moved since a `T.let` took a value of it."""
-        if taken.let_at is None or held.moved_by is None:
+        if held.moved_by is None:
             return False
         if self.at is None or self.at.stack or held.moved_by.stack:
             return True
-        return taken.let_at < held.moved_by.span.start < self.at.span.start
+        return taken_at.start < held.moved_by.span.start < self.at.span.start
 
     def _id(self, scope_id: Id) -> int | None:
         """Return a scope id of the threads, if all of them have the same."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NEWEST_FIRST = tuple(reversed(TvmVersion))
 _LENIENT = frozenset({TvmVersion.V0_25})
 _MANY = 1 << 30
+_TIRX_PATHS = f"{TVM_TIRX}."
 _SOME_TIRX = Installed("", TVM_TIRX)
 """A `tvm_tirx` of which nothing is known."""
 
@@ -121,7 +122,7 @@ def misfit_message(view: KernelView, found: Held, misfit: Misfit) -> str:
 
 
 def _is_of_tirx(call: WrittenCall) -> bool:
-    return call.name.startswith(f"{TVM_TIRX}.")
+    return call.name.startswith(_TIRX_PATHS)
 
 
 def _of_tirx(kernel: Kernel, tvm: Installed, *, is_said: bool) -> Held:

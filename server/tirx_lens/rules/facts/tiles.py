@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from tirx_lens.model.expr import Call, Member, Ref, parts_of
 from tirx_lens.model.kernel import Block, Branch, Exit, ExitKind, Loop, LoopKind, Op
 from tirx_lens.model.objects import KernelObject, ObjectKind
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.nesting import turns
+from tirx_lens.threads.reach import by_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.expr import Expr
     from tirx_lens.model.source import SourceText
     from tirx_lens.model.span import Span
+    from tirx_lens.rules.rule import KernelView
     from tirx_lens.threads.reach import Guard, Reached, ReachMap
 
 _COPIES = (Op.COPY, Op.COPY_ASYNC)
@@ -55,32 +59,35 @@ def walks_of(reach: ReachMap) -> list[Walk]:
     """Return the loops over tiles, in program order."""
     if not any(maker.kind is ObjectKind.SCHEDULER for maker in reach.by_receiver):
         return []
-    tested: dict[KernelObject, Reached] = {}
-    walks: dict[int, Walk] = {}
-    around: dict[int, list[tuple[Loop, KernelObject]]] = {}  # what stands in one block shares it
-    for reached in reach.reached:
-        operation = reached.operation
-        if id(reached.loops) not in around:
-            around[id(reached.loops)] = list(_over_tiles(reached.loops))
-        for loop, scheduler in around[id(reached.loops)]:
-            entered = tested.get(scheduler)
-            if entered is None:
-                continue
-            walk = walks.setdefault(id(loop), Walk(loop, scheduler, entered))
-            if operation.op is Op.OPAQUE:
-                walk.opaque = True
-            elif operation.receiver == scheduler and operation.name != "valid":
-                walk.steps.append(reached)
-        if operation.receiver is not None and operation.name == "valid":
-            tested[operation.receiver] = reached
-    return list(walks.values())
+    loops = {id(loop): loop for inside in _loops_of_blocks(reach) for loop in inside}
+    walks = [_walk(loop, reach) for loop in loops.values()]
+    return [walk for walk in walks if walk is not None]
 
 
-def _over_tiles(loops: Iterable[Loop]) -> Iterator[tuple[Loop, KernelObject]]:
-    for loop in loops:
-        scheduler = scheduler_of(loop)
-        if scheduler is not None:
-            yield loop, scheduler
+def _loops_of_blocks(reach: ReachMap) -> Iterable[tuple[Loop, ...]]:
+    """Return the loops around each block in program order: what stands in one shares them."""
+    return {id(reached.loops): reached.loops for reached in reach.reached}.values()
+
+
+def _walk(loop: Loop, reach: ReachMap) -> Walk | None:
+    """Return the walk of a loop over tiles, if it is one and is tested where it is entered."""
+    scheduler = scheduler_of(loop)
+    if scheduler is None:
+        return None
+    calls = reach.by_receiver.get(scheduler, ())
+    first_test = next((call.index for call in calls if call.operation.name == "valid"), None)
+    if first_test is None:
+        return None
+    inside = reach.spans[id(loop)]
+    start = max(inside.start, first_test + 1)  # what stands above it is not behind a test
+    if start not in inside:
+        return None
+    above = bisect_left(calls, start, key=by_index)
+    behind = calls[above : bisect_left(calls, inside.stop, key=by_index)]
+    entered = next(c for c in reversed(calls[:above]) if c.operation.name == "valid")
+    steps = [call for call in behind if call.operation.name != "valid"]
+    opaque = any(start <= call.index < inside.stop for call in reach.of(Op.OPAQUE))
+    return Walk(loop, scheduler, entered, steps, opaque)
 
 
 def scheduler_of(loop: Loop) -> KernelObject | None:
@@ -124,7 +131,7 @@ def uneven(walks: list[Walk], reach: ReachMap) -> Walk | None:
     return None
 
 
-def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | None:
+def first_work(walk: Walk, reach: ReachMap, view: KernelView) -> Reached | None:
     """Return the first copy of a turn that goes by the tile, if all do so behind the step.
 
     A value that was taken from the scheduler above the step counts as one taken in time, and so
@@ -132,26 +139,37 @@ def first_work(walk: Walk, reach: ReachMap, source: SourceText) -> Reached | Non
     """
     if len(walk.steps) != 1 or walk.steps[0].loops[-1:] != (walk.loop,) or walk.opaque:
         return None
-    inside = reach.inside(walk.loop)
-    position = next(n for n, r in enumerate(inside) if r is walk.steps[0])
+    step = walk.steps[0].index
+    users = view.once(_users_of_schedulers)
     late: list[Reached] = []
-    for number, reached in enumerate(inside):
+    for reached in reach.inside(walk.loop):
+        if id(reached.operation) not in users:
+            continue
         given = (*reached.operation.arguments, *(v for _, v in reached.operation.keywords))
         places = [
-            place
+            one
             for value in given
             if value.weight > 1  # else it has no member
-            for place in _positions(value, walk.scheduler)
+            for one in _positions(value, walk.scheduler)
         ]
         if not places:
             continue
-        if number < position or not all(_is_now(p, reached, walk, source) for p in places):
+        if reached.index < step or not all(
+            _is_now(one, reached, walk, view.source) for one in places
+        ):
             return None
         if any(_asks(guard, walk) for guard in reached.guards):
             return None
         if reached.operation.op in _COPIES:
             late.append(reached)
     return late[0] if late else None
+
+
+def _users_of_schedulers(view: KernelView) -> frozenset[int]:
+    """Return the operations that name a scheduler, by their identity."""
+    users = handoffs(view).users
+    named = (users[one] for one in users if one.kind is ObjectKind.SCHEDULER)
+    return frozenset(id(place.operation) for places in named for place in places)
 
 
 def _asks(guard: Guard, walk: Walk) -> bool:
@@ -175,9 +193,9 @@ def _positions(expr: Expr, scheduler: KernelObject) -> Iterator[Span]:
         yield from _positions(part, scheduler)
 
 
-def _is_now(place: Span, reached: Reached, walk: Walk, source: SourceText) -> bool:
+def _is_now(read: Span, reached: Reached, walk: Walk, source: SourceText) -> bool:
     """Tell whether a position is read when the operation is executed: a `T.meta_var` is."""
-    if reached.operation.span.contains(place):
+    if reached.operation.span.contains(read):
         return True
-    above = not walk.loop.span.contains(place)
-    return above and "meta_var" in source.line_before(place.start)
+    above = not walk.loop.span.contains(read)
+    return above and "meta_var" in source.line_before(read.start)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.buffers import Memory, Region, buffers_in, memory_of, region_of
-from tirx_lens.model.expr import Const, constant_int
+from tirx_lens.model.expr import Const, Ref, constant_int
 from tirx_lens.model.kernel import Op
 from tirx_lens.model.objects import ObjectKind
+from tirx_lens.threads.reach import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,10 +119,13 @@ def _registers(values: tuple[Expr, ...]) -> tuple[Region, ...]:
     return tuple(r for r in regions if r is not None and memory_of(r.buffer) is Memory.LOCAL)
 
 
-def named_by(operation: Operation) -> Iterator[KernelObject]:
-    """Yield the buffers that the operands of an operation name."""
-    for value in (*operation.arguments, *(value for _, value in operation.keywords)):
-        yield from buffers_in(value)
+def named_by(operation: Operation) -> list[KernelObject]:
+    """Return the buffers that the operands of an operation name."""
+    found: list[KernelObject] = []
+    for value in (*operation.arguments, *[value for _, value in operation.keywords]):
+        if value.weight > 1 or isinstance(value, Ref):  # as few are
+            found += buffers_in(value)
+    return found
 
 
 def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
@@ -129,7 +133,7 @@ def _ends(reach: ReachMap, op: Op, method: str) -> Iterator[Life]:
     for owner, calls in reach.by_receiver.items():
         if owner.kind is ObjectKind.TMEM_POOL:
             ends += [c for c in calls if c.operation.name == method and c.operation.op is not op]
-    for reached in sorted(ends, key=lambda end: reach.order[id(end)]):
+    for reached in in_order(ends):
         operation, pool = reached.operation, reached.operation.receiver
         if not reached.participants.possible:
             continue

@@ -31,9 +31,10 @@ def total_of(places: Iterable[Reached], reach: ReachMap) -> Total | None:
             return None
         tiles: list[Expr] = []
         times: Polynomial = {(): 1}
+        known = 1
         for turn in rate:
             if isinstance(turn, int):
-                times = product(times, {(): turn})
+                known *= turn
                 continue
             bound = length_of(turn)
             if bound is not None:
@@ -42,5 +43,7 @@ def total_of(places: Iterable[Reached], reach: ReachMap) -> Total | None:
                 return None  # a loop that counts some other way
             else:
                 tiles.append(turn)
-        found.setdefault(tuple(tiles), Counter()).update(times)
+        total = found.setdefault(tuple(tiles), Counter())
+        for values, number in times.items():
+            total[values] += number * known
     return {tiles: without_zeros(times) for tiles, times in found.items()}

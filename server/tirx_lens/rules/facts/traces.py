@@ -11,29 +11,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tirx_lens.model.expr import (
-    Apply,
-    Const,
-    Expr,
-    Id,
-    Operator,
-    parts_of,
-)
+from tirx_lens.model.expr import Expr, Id, parts_of
 from tirx_lens.model.kernel import Block, Branch, Loop, Op, Operation
 from tirx_lens.model.objects import ObjectKind
 from tirx_lens.model.queries import blocks_of
+from tirx_lens.model.record import record
 from tirx_lens.rules.facts.arrival_targets import ArrivalTargets
 from tirx_lens.rules.facts.handoffs import handoffs
 from tirx_lens.rules.facts.loop_rounds import LoopRounds
 from tirx_lens.rules.facts.phases import phase_offset
-from tirx_lens.rules.facts.registers import MOST_VALUES, Registers, Shared, extent_of
+from tirx_lens.rules.facts.registers import Registers, Shared
 from tirx_lens.threads.condition import Unsure
 from tirx_lens.threads.participants import Pick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from tirx_lens.model.kernel import Statement
     from tirx_lens.model.objects import KernelObject
@@ -60,7 +54,8 @@ class Group:
         return (self.threads & -self.threads).bit_length() - 1
 
 
-class Use(NamedTuple):
+@record(eq=False)
+class Use:
     """One time that a group waits or arrives at a slot; `parity` is None for arrivals.
 
     `ctas` are those whose copy of the barrier is used.
@@ -180,31 +175,31 @@ class _Follower:
         self._found = found
         self._at = reach.by_operation
         self._offsets = {h.barrier: phase_offset(h) for h in found.barriers}
-        self._inside: dict[int, tuple[Operation, ...]] = {}
-        self._matter: dict[int, tuple[Statement, ...]] = {}
+        self._all: list[Operation] = []  # that matter here
+        self._inside: dict[int, range] = {}  # where those of a block are among all
+        self._matter: dict[int, tuple[Statement, ...]] = {}  # of a block: what is one, or has one
+        self._steps: dict[int, _Move | _Visit | _Loss] = {}  # of each operation, for all groups
         self._outcomes: dict[int, Condition] = {}
         self.loops = LoopRounds(found)
         self._targets = ArrivalTargets(reach.shape.ctas)
         self._shared = Shared(reach)
         self._done = 0
+        self._survey(view.kernel.body)
 
     def groups(self) -> list[Group] | None:
         """Part the threads by where they come, and by the ids that they bring there."""
         everyone = self._reach.shape
         parts = [everyone.cta(rank) for rank in range(everyone.ctas)]
         masks: set[int] = set()
-        for operation in self._relevant(self._view.kernel.body):
+        for operation in self._all:
             reached = self._at.get(id(operation))
             if reached is None:
                 return None
             coming = reached.participants.typical
             masks.add(coming)
-            given = (*operation.arguments, *(value for _, value in operation.keywords))
-            ids = [one for value in given for one in _ids_in(value)]
-            for one in (one for one in ids if extent_of(one) <= MOST_VALUES):
-                for value in range(extent_of(one)):
-                    outcome = self._reach.condition(Apply(Operator.EQUAL, (one, Const(value))))
-                    masks.add(outcome.yes & coming)
+            for value in (*operation.arguments, *[value for _, value in operation.keywords]):
+                for one in _ids_in(value):
+                    masks.update(holders & coming for holders in self._shared.holders(one))
         for mask in masks:
             parts = [half for part in parts for half in (part & mask, part & ~mask) if half]
             if len(parts) > _MOST_GROUPS:
@@ -222,30 +217,39 @@ class _Follower:
         self._run(steps, group, thread)
         return self._done <= _MOST_STEPS
 
-    def _relevant(self, block: Block) -> tuple[Operation, ...]:
-        """Return the operations in a block that matter here."""
-        known = self._inside.get(id(block))
-        if known is None:
-            known = self._inside[id(block)] = tuple(self._relevant_in(block))
-        return known
-
-    def _relevant_in(self, block: Block) -> Iterator[Operation]:
+    def _survey(self, block: Block) -> None:
+        """Find the operations that matter here, and which statements have them."""
+        found, start = self._all, len(self._all)
+        matter: list[Statement] = []
         for statement in block.statements:
+            before = len(found)
             if isinstance(statement, Operation):
                 if statement.op in _USES or _state_of(statement) is not None:
-                    yield statement
+                    found.append(statement)
             else:
                 for inner in blocks_of(statement):
-                    yield from self._relevant(inner)
+                    self._survey(inner)
+            if len(found) > before:
+                matter.append(statement)
+        self._inside[id(block)] = range(start, len(found))
+        self._matter[id(block)] = tuple(matter)
+
+    def _relevant(self, block: Block) -> Sequence[Operation]:
+        """Return the operations in a block that matter here."""
+        places = self._inside[id(block)]
+        return self._all[places.start : places.stop]
 
     def _steps_of(self, block: Block, number: int) -> _Steps:
         """Return what a thread does in a block."""
         steps: list[_Move | _Visit | _Choice | _Rounds | _Loss] = []
-        for statement in self._statements(block):
+        for statement in self._matter[id(block)]:
             match statement:
                 case Operation():
                     if self._comes(statement, 1 << number):
-                        steps.append(self._step(statement))
+                        step = self._steps.get(id(statement))
+                        if step is None:
+                            step = self._steps[id(statement)] = self._step(statement)
+                        steps.append(step)
                 case Branch():
                     steps += self._branch(statement, number)
                 case Loop():
@@ -255,7 +259,7 @@ class _Follower:
                     if values is not None:
                         steps.append(_Rounds(values, counters, body))
                     elif body:
-                        steps.append(_Loss(self._relevant(statement.body)))
+                        steps.append(_Loss(tuple(self._relevant(statement.body))))
                 case _:
                     for inner in blocks_of(statement):
                         steps += self._steps_of(inner, number)
@@ -315,18 +319,6 @@ class _Follower:
                 else:
                     self._run(step.then if taken else step.orelse, group, thread)
 
-    def _statements(self, block: Block) -> tuple[Statement, ...]:
-        """Return the statements of a block that are, or hold, operations that matter here."""
-        known = self._matter.get(id(block))
-        if known is None:
-            here = set(map(id, self._relevant(block)))
-            known = self._matter[id(block)] = tuple(
-                statement
-                for statement in block.statements
-                if id(statement) in here or any(map(self._relevant, blocks_of(statement)))
-            )
-        return known
-
     def _holds(self, branch: Branch, number: int) -> bool | None:
         """Tell whether a thread passes a branch; None where that is not the same each time."""
         outcome = self._outcomes.get(id(branch))
@@ -343,7 +335,7 @@ class _Follower:
         for side in (branch.then, branch.orelse):
             if any(self._comes(operation, bit) for operation in self._relevant(side)):
                 return side is branch.then
-        return not self._relevant(branch.then)
+        return not self._inside[id(branch.then)]
 
     def _comes(self, operation: Operation, bit: int) -> bool:
         return bool(self._at[id(operation)].participants.typical & bit)
@@ -361,7 +353,7 @@ class _Follower:
         ctas = self._targets.of(step.barrier, step.reached.operation, thread, (group.cta,))
         return Use(group, step.reached, slot, None, ctas) if ctas is not None else None
 
-    def _spoil(self, operations: tuple[Operation, ...], thread: Registers) -> None:
+    def _spoil(self, operations: Sequence[Operation], thread: Registers) -> None:
         for operation in operations:
             state = _state_of(operation)
             if state is not None:
@@ -388,8 +380,7 @@ def _state_of(operation: Operation) -> KernelObject | None:
     return state if state is not None and state.kind is ObjectKind.PIPELINE_STATE else None
 
 
-def _ids_in(expr: Expr) -> Iterator[Id]:
-    if isinstance(expr, Id):
-        yield expr
-    for part in parts_of(expr):
-        yield from _ids_in(part)
+def _ids_in(expr: Expr) -> list[Id]:
+    if expr.weight == 1:  # as most are
+        return [expr] if isinstance(expr, Id) else []
+    return [one for part in parts_of(expr) for one in _ids_in(part)]

@@ -96,7 +96,7 @@ class _Kernel:
         if (told, mine) not in self._waits:
             known = implied(self.reach, self.signals, told, mine)
             waits = self.signals.waits
-            known |= {barrier for barrier in waits if barrier not in self.signals.arrivals}
+            known.update(self.signals.unsignalled)
             self._waits[told, mine] = sorted(i for b in known for i in waits.get(b, ()))
         return self._waits[told, mine]
 
@@ -354,7 +354,7 @@ def _tracked(reach: ReachMap) -> list[int]:
         written = written_by(reached)
         if written is not None and memory_of(written.buffer) is Memory.TENSOR:
             found.append(reached)
-    return sorted(reach.order[id(one)] for one in found if one.participants.possible)
+    return sorted(one.index for one in found if one.participants.possible)
 
 
 def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
@@ -367,7 +367,7 @@ def _uses(view: KernelView, reach: ReachMap) -> dict[KernelObject, _Uses]:
         reached = reach.by_operation[identity]
         if not reached.participants.possible or reached.operation.op in _NO_ACCESS:
             continue
-        accounted = _note(found, reach.order[id(reached)], reached, copies.get(identity))
+        accounted = _note(found, reached.index, reached, copies.get(identity))
         for buffer in buffers:
             if buffer in accounted:
                 continue
