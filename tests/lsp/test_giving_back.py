@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import platform
+import subprocess
+import sys
 import threading
 import weakref
 from pathlib import Path
@@ -121,6 +123,37 @@ def test_the_real_one_gives_back_what_is_free():
     after = held()
     del kept
     assert before - after > 8_000  # pages of 4 kB: over half of it
+
+
+HEAPS = """
+import ctypes, sys, threading
+from tirx_lens.lsp.giving_back import share_one_heap
+if "share" in sys.argv:
+    share_one_heap()
+together = threading.Barrier(3)
+def work():
+    together.wait()
+    kept = [bytearray(3000) for _ in range(100)]
+    together.wait()
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+library = ctypes.CDLL(None)
+library.malloc_info(0, ctypes.c_void_p.in_dll(library, "stdout"))
+library.fflush(None)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's allocator")
+def test_threads_share_one_heap():
+    def heaps(*arguments: str) -> int:
+        command = [sys.executable, "-c", HEAPS, *arguments]
+        return subprocess.run(command, capture_output=True, check=True).stdout.count(b"<heap nr=")
+
+    assert heaps() > 1
+    assert heaps("share") == 1
 
 
 async def test_a_thread_without_work_holds_nothing_of_its_last(uncollected):

@@ -1,4 +1,4 @@
-"""Giving memory back to the system while nobody types.
+"""Taking memory from one heap, and giving it back to the system while nobody types.
 
 Two threads read texts of many sizes in turns, and glibc keeps what they free for the next text.
 Allocators of other systems are left to themselves.
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Callable
 
     from tirx_lens.lsp.background import Background
@@ -22,6 +23,8 @@ QUIET = 5.0
 """Seconds without an edit after which memory is given back."""
 
 _log = logging.getLogger(__name__)
+
+_M_ARENA_MAX = -8  # of `malloc.h`
 
 
 class GivingBack:
@@ -71,13 +74,33 @@ class GivingBack:
             _log.debug("no memory was given back: %s: %s", type(error).__name__, error)
 
 
+def share_one_heap() -> None:
+    """Have all threads that are started from now on take memory from the heap of the first.
+
+    glibc would give each a heap of its own, so that none waits for another, as Python's threads do
+    in any case. What is kept of versions would then lie among what is free in three heaps.
+    """
+    if (library := _glibc()) is not None:
+        library.mallopt(_M_ARENA_MAX, 1)
+
+
 def give_memory_back(has_closed: bool) -> None:
     """Give back what is free; after a document was closed, look for garbage in cycles first."""
     if has_closed:
         gc.collect()
+    if (library := _glibc()) is not None:
+        library.malloc_trim(0)  # others may run meanwhile
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """Return the C library where it is glibc: others lack one of these functions, or ctypes."""
     if sys.platform != "linux":
-        return
-    with suppress(ImportError, OSError, AttributeError):  # no ctypes; a C library without it
+        return None
+    with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
-        ctypes.CDLL(None).malloc_trim(ctypes.c_size_t(0))  # others may run meanwhile
+        library = ctypes.CDLL(None)
+        library.mallopt.argtypes = [ctypes.c_int, ctypes.c_int]
+        library.malloc_trim.argtypes = [ctypes.c_size_t]
+        return library
+    return None

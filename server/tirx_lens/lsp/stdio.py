@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pygls.io_ import StdoutWriter, run_async
 
+from tirx_lens.lsp.giving_back import share_one_heap
 from tirx_lens.lsp.greeting import CHUNK
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def serve(server: LensServer, connection: Connection) -> int:
     # An analysis gives way to the message loop after 1 ms at most, not Python's usual 5.
     sys.setswitchinterval(0.001)
     collect_seldom()
+    share_one_heap()
     try:
         # pygls ends a session on `exit` with SystemExit.
         with contextlib.suppress(SystemExit, BrokenPipeError):

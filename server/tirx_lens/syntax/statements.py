@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.span import Span
@@ -47,7 +47,8 @@ class Statement:
     `binds` are the names it may bind in the module; `defines` the functions in it. The kernels of
     one that is not `is_settled` are read anew in each version: a syntax error in it may be mended
     in more ways than one, and `:=` may bind names from within. Words have a character for each
-    byte, and are held once by all versions of all texts.
+    byte, and are held once by all versions of all texts. `identity` tells it from all others, for
+    those who need not hold its words.
     """
 
     words: frozenset[str]
@@ -55,6 +56,7 @@ class Statement:
     defines: frozenset[str]
     has_kernels: bool
     is_settled: bool
+    identity: object = field(default_factory=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,8 @@ def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
 
 def _held_once(words: Iterable[bytes]) -> frozenset[str]:
     """Return words, each the one object that there is of it."""
-    return frozenset([sys.intern(word.decode("latin-1")) for word in set(words)])
+    found = {sys.intern(word.decode("latin-1")) for word in set(words)}
+    return frozenset(found)  # a copy has room for no more
 
 
 def _bound(node: Node, words: frozenset[str]) -> frozenset[str]:
@@ -220,10 +223,16 @@ class _Dependencies:
                 words.update(_held_once(words_in(call)))
             above = self._needed(words, index)
             needed = [self._placed[i] for i in above]
-            others = tuple(other.statement for other in needed)
+            others = tuple(other.statement.identity for other in needed)
             yield Unit(
                 one.start,
-                (statement, one.comments, tuple(calls), others, one.lines.end >= self._end),
+                (
+                    statement.identity,
+                    one.comments,
+                    tuple(calls),
+                    others,
+                    one.lines.end >= self._end,
+                ),
                 (one.lines, *(other.lines for other in needed)),
                 statement.is_settled and self._steps <= _MOST_STEPS,
             )
