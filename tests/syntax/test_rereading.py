@@ -128,6 +128,7 @@ from tvm.script.tirx import tile as Tx
 from tvm.backend.cuda.lang.pipeline import MBarrier, Pipeline, PipelineState, TMABar
 
 DEPTH, WIDTH = 2, 64
+SAME = WIDTH
 OPTIONS = {"dispatch": "tma_auto"}
 
 
@@ -138,7 +139,7 @@ def build(rows: int):
         wg_id = T.warpgroup_id([2])
         warp_id = T.warp_id_in_wg([4])
         pool = T.SMEMPool()
-        stages = pool.alloc((DEPTH, 128, WIDTH), "float16")
+        stages = pool.alloc((DEPTH, SAME, WIDTH), "float16")
         full = TMABar(pool, DEPTH)
         pipe = Pipeline(pool, DEPTH, full="tma", empty="mbar")
         pool.commit()
@@ -150,9 +151,13 @@ def build(rows: int):
         row = T.meta_var(rows)
         tile = T.meta_var(0)
         parts = [full]
-        if wg_id == 0:
+        if rows == 1:
+            first = 0
+        else:
+            first = rows
+        if wg_id == first:
             state = PipelineState(DEPTH, phase=1)
-            for tile in range(4):
+            for tile in range(SAME // WIDTH * 4):
                 pipe.empty.wait(state.stage, state.phase)
                 arm(state.stage)
                 Tx.copy_async(
@@ -199,10 +204,14 @@ build(1)
         ("tile = T.meta_var(0)", "tile = T.meta_var(1)"),
         ("parts = [full]", "parts = [full]\n        parts.append(full)"),
         ("parts = [full]", "parts = [pipe.full]"),
-        ("wg_id == 0", "wg_id == 1 - 1"),
-        ("wg_id == 0", "rows == 1"),
-        ("wg_id == 0", "rows == DEPTH and wg_id == 0"),
-        ("range(4)", "range(5)"),
+        ("wg_id == first", "wg_id == first - 1"),
+        ("wg_id == first", "first == 1"),
+        ("wg_id == first", "rows == DEPTH and wg_id == 0"),
+        ("WIDTH * 4", "WIDTH * 5"),
+        ("SAME = WIDTH", "SAME = 64"),
+        ("rows == 1", "rows == 2"),
+        ("first = rows", "first = rows + 1"),
+        ("first = rows", "second = rows"),
         ("for tile", "for  tile"),
         ("for tile", "for state"),
         ("pipe.empty.wait(state.stage, state.phase)", "pass"),
@@ -212,7 +221,7 @@ build(1)
         ("count = count + 1", "total = count + 1"),
         ("T.thread([T.elect()])", "T.thread([T.elect()]) as one"),
         ("    T.cuda.cta_sync()\n        T", "    T"),
-        ("        if wg_id == 0:\n", "        if wg_id == 0:\n            wg_id = 1\n"),
+        ("        if wg_id == first:\n", "        if wg_id == first:\n            wg_id = 1\n"),
     ],
 )
 def test_what_depends_on_an_edit_is_read_again(old: str, new: str) -> None:
@@ -221,6 +230,34 @@ def test_what_depends_on_an_edit_is_read_again(old: str, new: str) -> None:
     reading = Reading()
     for text in (MADE, MADE + "\n", MADE, changed, changed + "\n", MADE, changed):
         reading.read(text)
+
+
+def test_a_list_of_the_host_grows_in_one_kernel_for_the_next() -> None:
+    text = """\
+from tvm.script import tirx as T
+from tvm.backend.cuda.lang.pipeline import TMABar
+
+
+def build():
+    bars = []
+
+    @T.prim_func
+    def first(A: T.Buffer((64,), "float16")):
+        pool = T.SMEMPool()
+        full = TMABar(pool, 1)
+        full.init(1)
+        bars[0].init(1)
+        bars.append(full)
+
+    @T.prim_func
+    def second(A: T.Buffer((64,), "float16")):
+        bars[0].init(1)
+        bars[0].wait(0, 0)
+"""
+    without = text.replace("bars.append", "print")
+    reading = Reading()
+    for version in (without, without + "\n", text, text + "\n", without):
+        reading.read(version)
 
 
 def test_little_of_a_kernel_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

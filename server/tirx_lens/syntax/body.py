@@ -254,7 +254,6 @@ class BodyReader:
             self._chosen(first, rest, holds=bool(condition.value))
             return
         of_host = is_host(condition)
-        self._gathered.unrepeatable += of_host  # names around it may change their meaning
         scope = self._reader.scope
         before = dict(scope.names)
         fields = self._fields() if of_host else []
