@@ -1,9 +1,10 @@
 """How long findings take after each keystroke, warm and without an editor around.
 
-Four texts are made of the largest kernel of `kernels/`: as it is, several builders in one
-file, and one kernel as long as several. In each, people type: a call at random places, letter by
-letter, and away with it again. Beside it, on the same texts: the same analysis without what is
-remembered, tree-sitter parsing alone, which is the floor of any analysis from nothing, and
+The texts are the largest kernel of `kernels/`, and four made of a smaller one: as it is, several
+builders in one file, many, and one kernel as long as several. In each, people type: a call at
+random places, letter by letter, and away with it again. Beside it, on the same texts: the same
+analysis without what is remembered, tree-sitter parsing alone, which is the floor of any analysis
+from nothing, and
 `ruff check -`, a process for each text as editors without a server run it. What this process does
 is measured in processor time, which other work on the machine lengthens less. Kernels are not
 run here: an editor runs them when typing pauses. Prints a Markdown table.
@@ -111,6 +112,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|")
     sizes = {
+        "flash attention": (ROOT / "kernels/flash_attention.py").read_text("utf-8"),
         "one builder": TEXT,
         "10 builders": builders(10),
         "one long kernel": long_kernel(16),

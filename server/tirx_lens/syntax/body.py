@@ -144,8 +144,7 @@ class BodyReader:
             return self.block(body, scoped=False)
         self._rereading = memory.begin(definition, self._stored_again, self._reader.scope)
         block = self.block(body, scoped=False)
-        if self._rereading is not None:
-            memory.end(self._rereading)
+        memory.end(self._rereading)
         return block
 
     def block(self, node: Node | None, *, scoped: bool = True) -> Block:

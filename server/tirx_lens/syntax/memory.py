@@ -27,26 +27,20 @@ _ROOM = 4
 
 
 class KernelMemory:
-    """The memory of one kernel, for one reading at a time.
-
-    The first reading only learns the text: statements are remembered of a kernel that is edited.
-    """
+    """The memory of one kernel, for one reading at a time."""
 
     def __init__(self) -> None:
         self._last: _Version | None = None
 
-    def begin(
-        self, definition: Node, stored_again: frozenset[str], scope: Scope
-    ) -> Rereading | None:
-        """Begin the reading of a version; None of the first one.
+    def begin(self, definition: Node, stored_again: frozenset[str], scope: Scope) -> Rereading:
+        """Begin the reading of a version.
 
         `stored_again` are the names of the kernel that are given more than one value, `scope` has
         its parameters.
         """
         text, start = definition.text or b"", definition.start_byte
-        last, self._last = self._last, _Version(text, start, stored_again, {}, {})
-        if last is None:
-            return None
+        now = _Version(text, start, stored_again, {}, {})
+        last, self._last = self._last or _Version(b"", start, stored_again, {}, {}), now
         return Rereading(
             text,
             start,
@@ -98,18 +92,25 @@ class Memories:
 
 
 class TextMemories:
-    """The memories of the kernels of one text, told apart by their names."""
+    """The memories of the kernels of one text, told apart by their names.
+
+    Most texts are opened to be looked at: nothing is remembered of the first version.
+    """
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
         self._text = object()  # what tells its kernels from those of other texts
         self._met: dict[tuple[str | None, str], int] = {}
+        self._versions = 0
 
     def begin_version(self) -> None:
         """Begin to read a version: of kernels with one name, the first comes first again."""
         self._met.clear()
+        self._versions += 1
 
-    def of(self, builder: str | None, kernel: str) -> KernelMemory:
+    def of(self, builder: str | None, kernel: str) -> KernelMemory | None:
         """Return the memory of the next kernel of a name in a builder."""
+        if self._versions < 2:
+            return None
         number = self._met[builder, kernel] = self._met.get((builder, kernel), 0) + 1
         return self._memories.of((self._text, builder, kernel, number))
