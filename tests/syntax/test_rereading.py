@@ -151,6 +151,11 @@ def build(rows: int):
         row = T.meta_var(rows)
         tile = T.meta_var(0)
         parts = [full]
+        more = parts
+        parts.append(pipe.full)
+        if DEPTH == 2:
+            got = T.meta_var(T.cuda.ldg(A[0, 0]))
+            full.init(1)
         if rows == 1:
             first = 0
         else:
@@ -165,13 +170,13 @@ def build(rows: int):
                 )
                 state.advance()
         elif wg_id == 1:
-            parts[0].wait(tile\u200b + 0, 0)
+            more[1].wait(tile\u200b + 0, 0)
             count = T.local_scalar("int32")
             count = count + 1
+            pipe.full.wait(0, 0)
             with T.thread([T.elect()]):
-                pipe.full.wait(0, 0)
                 pipe.empty.arrive(0)
-                T.cuda.cta_sync()
+                T.cuda.warp_sync()
         T.cuda.cta_sync()
 
     return kernel
@@ -204,6 +209,10 @@ build(1)
         ("tile = T.meta_var(0)", "tile = T.meta_var(1)"),
         ("parts = [full]", "parts = [full]\n        parts.append(full)"),
         ("parts = [full]", "parts = [pipe.full]"),
+        (
+            "            got = ",
+            "            got = T.meta_var(T.cuda.ldg(A[0, 0]))\n            got = ",
+        ),
         ("wg_id == first", "wg_id == first - 1"),
         ("wg_id == first", "first == 1"),
         ("wg_id == first", "rows == DEPTH and wg_id == 0"),
@@ -220,7 +229,7 @@ build(1)
         ("count = count + 1", "count += 1"),
         ("count = count + 1", "total = count + 1"),
         ("T.thread([T.elect()])", "T.thread([T.elect()]) as one"),
-        ("    T.cuda.cta_sync()\n        T", "    T"),
+        ("                pipe.empty.arrive(0)\n", ""),
         ("        if wg_id == first:\n", "        if wg_id == first:\n            wg_id = 1\n"),
     ],
 )
@@ -229,6 +238,10 @@ def test_what_depends_on_an_edit_is_read_again(old: str, new: str) -> None:
     changed = MADE.replace(old, new, 1)
     reading = Reading()
     for text in (MADE, MADE + "\n", MADE, changed, changed + "\n", MADE, changed):
+        reading.read(text)
+    # The same with an edit before it that takes over most of what stands beside it.
+    inner = MADE.replace("warp_sync()", "warp_sync( )")
+    for text in (MADE, inner, inner.replace(old, new, 1), inner):
         reading.read(text)
 
 
