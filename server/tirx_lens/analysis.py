@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tirx_lens.model.given import Given
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tirx_lens.model.source import SourceText
     from tirx_lens.protocol.wanted import RunWhile
     from tirx_lens.rules.engine import Asked
-    from tirx_lens.rules.rule import ReadAnew, Rule
+    from tirx_lens.rules.rule import ReadAnew
     from tirx_lens.syntax.library import Answered, Library
     from tirx_lens.threads.reach import ReachMap
 
@@ -158,17 +157,11 @@ def check_kernels(
         except Exception as error:
             failures.append(("threads", _reason(error)))
             placed.append((kernel, None))
-    ran = run_rules(
-        source, placed, _rules_of(selection), given, run_while=run_while, read_anew=read_anew
-    )
+    rules = [rule for rule in RULES if selection.admits(rule.code)]
+    ran = run_rules(source, placed, rules, given, run_while=run_while, read_anew=read_anew)
     failures += [(failure.code, failure.reason) for failure in ran.failures]
     is_complete &= not failures
     return Checked(ran.findings, tuple(failures), ran.asked, is_complete, tuple(unread))
-
-
-@lru_cache(maxsize=16)  # asked for each kernel
-def _rules_of(selection: Selection) -> tuple[type[Rule], ...]:
-    return tuple(rule for rule in RULES if selection.admits(rule.code))
 
 
 def conclude(
