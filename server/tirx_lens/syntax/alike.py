@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tirx_lens.syntax.scope import Scope
 
-ONE_OF_A_KIND = (Class, Deferred, Function, Instance, Method, Module, Table)
+ONE_OF_A_KIND = frozenset({Class, Deferred, Function, Instance, Method, Module, Table})
 """What holds nodes, scopes or fields that change: such a value is like no other."""
 
 
@@ -78,7 +78,7 @@ def _moves_between(old: Expr, new: Expr) -> list[tuple[Span, Span]] | None:
 def _is_alike(old: object, new: object, moves: list[tuple[Span, Span]]) -> bool:
     if old is new:
         return True
-    if type(old) is not type(new) or isinstance(old, ONE_OF_A_KIND):
+    if type(old) is not type(new) or type(old) in ONE_OF_A_KIND:
         return False
     if isinstance(old, Span) and isinstance(new, Span):
         if NOWHERE in (old, new):

@@ -107,7 +107,7 @@ class Rereading:
         return {
             word: value
             for word, value in meanings.items()
-            if value is not None and not isinstance(value, ONE_OF_A_KIND)
+            if value is not None and type(value) not in ONE_OF_A_KIND
         }
 
     def read(
@@ -171,10 +171,10 @@ class Rereading:
             if after is not None and after is not names.get(word):
                 bound[word] = after
             # The next version has others, and another tree, which they may hold.
-            if isinstance(value, ONE_OF_A_KIND):
+            if type(value) in ONE_OF_A_KIND:
                 meanings[word] = None
                 part.unrepeatable += 1
-            if isinstance(after, ONE_OF_A_KIND):
+            if type(after) in ONE_OF_A_KIND:
                 bound.pop(word, None)
                 part.unrepeatable += 1
         return Remembered(
