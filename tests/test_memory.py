@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -240,3 +241,17 @@ def test_versions_of_a_statement_are_kept_to_the_size_of_few_texts() -> None:
         analyser.analyse(SourceText(typed + text))
     assert analyser.analyse(SourceText(text)) == found
     assert len(held & set(map(id, reader.values()))) >= whole
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_words_that_were_typed_once_are_let_go() -> None:
+    def typed(first: int) -> int:
+        reader = VersionReader()
+        for number in range(first, first + 300):
+            reader.read("".join(f"typed_{number}_{n} = 1\n" for n in range(20)).encode())
+        del reader
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = typed(0)
+    assert typed(300) - before < 600  # of 6,000 words

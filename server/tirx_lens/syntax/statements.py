@@ -37,6 +37,7 @@ _DEFINITIONS = ("function_definition", "class_definition")
 _ASSIGNMENTS = ("assignment", "augmented_assignment")
 _ANYTHING = "*"  # what an import of everything may bind
 _ROOM = 2  # texts: what may be remembered of statements that are no longer there
+_held = sys.intern if sys.version_info[:2] != (3, 12) else str  # 3.12 keeps them for ever
 _MOST_STEPS = 200_000  # from a statement to one it depends on; beyond it nothing is remembered
 
 
@@ -47,8 +48,8 @@ class Statement:
     `binds` are the names it may bind in the module; `defines` the functions in it. The kernels of
     one that is not `is_settled` are read anew in each version: a syntax error in it may be mended
     in more ways than one, and `:=` may bind names from within. Words have a character for each
-    byte, and are held once by all versions of all texts. `identity` tells it from all others, for
-    those who need not hold its words.
+    byte, and are held once by all versions of all texts, but in Python 3.12. `identity` tells it
+    from all others, for those who need not hold its words.
     """
 
     words: frozenset[str]
@@ -167,8 +168,8 @@ def _read(node: Node, text: bytes, *, is_settled: bool) -> Statement:
 
 
 def _held_once(words: Iterable[bytes]) -> frozenset[str]:
-    """Return words, each the one object that there is of it."""
-    found = {sys.intern(word.decode("latin-1")) for word in set(words)}
+    """Return words, each the one object that there is of it where Python lets go of such again."""
+    found = {_held(word.decode("latin-1")) for word in set(words)}
     return frozenset(found)  # a copy has room for no more
 
 
